@@ -16,7 +16,7 @@ import { noMetrics } from '../src/metrics.ts'
 import type { Intake } from '../src/intake/intake.ts'
 import { isSignedBy } from '../src/intake/signature.ts'
 import { loadSettings } from '../src/settings/load-settings.ts'
-import { seams } from './recording.ts'
+import { machine } from './recording.ts'
 import { adminToken, webhookSecret } from './webhook-load.ts'
 
 // Logged as in life, to where it costs no disk.
@@ -44,7 +44,7 @@ async function startBare(): Promise<number> {
   const unused = {} as HttpDeps
   const http = createHttpServer({
     ...unused,
-    ...seams,
+    ...machine,
     intake: bare,
     metrics: noMetrics,
     log,

@@ -16,7 +16,7 @@ import { measureIntake } from './intake.ts'
 import { describeMachine } from './machine.ts'
 import { measureBatches } from './postgres-batches.ts'
 import { makePostgresHistory } from './postgres-history.ts'
-import { seams } from './recording.ts'
+import { machine } from './recording.ts'
 import { isOk, renderTable, type Result } from './result.ts'
 import { measureGroupCommit } from './sqlite-group-commit.ts'
 import { makeSqliteHistory } from './sqlite-history.ts'
@@ -49,10 +49,13 @@ async function measureSqlite(folder: string, size: Size): Promise<Result[]> {
   const path = join(folder, 'history.sqlite')
   say(`filling a SQLite file with ${stored} runs`)
   await makeSqliteHistory(path, stored)
-  const history = openSqlite({ path, exclusive: false }, { ...seams, channels: githubDeclarations })
+  const history = openSqlite(
+    { path, exclusive: false },
+    { ...machine, channels: githubDeclarations },
+  )
   const empty = openSqlite(
     { path: join(folder, 'empty.sqlite'), exclusive: false },
-    { ...seams, channels: githubDeclarations },
+    { ...machine, channels: githubDeclarations },
   )
   const stores = { database: 'SQLite', full: history, empty }
   const atScale = await measureAtScale({ ...stores, stored, rounds, claims: size.claimsAtScale })
@@ -75,11 +78,11 @@ async function measurePostgres(size: Size): Promise<Result[]> {
     })
     say(`filling a PostgreSQL database with ${stored} runs`)
     const history = await openPostgres(await makePostgresHistory(cluster.url, stored), {
-      ...seams,
+      ...machine,
       channels: githubDeclarations,
     })
     const empty = await openPostgres((await createDatabase(cluster.url)).url, {
-      ...seams,
+      ...machine,
       channels: githubDeclarations,
     })
     const stores = { database: 'PostgreSQL', full: history, empty }

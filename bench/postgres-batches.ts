@@ -7,7 +7,7 @@ import { githubDeclarations } from '../src/channels/github-channels.ts'
 import { Pool } from 'pg'
 import { openPostgres, sessionOptions } from '../src/stores/open-postgres.ts'
 import { createDatabase } from '../test/postgres/create-database.ts'
-import { Recorder, seams, type Recorded } from './recording.ts'
+import { Recorder, machine, type Recorded } from './recording.ts'
 import type { Result } from './result.ts'
 import { compare, takeTurns } from './rounds.ts'
 import { crowdRate, newHeads } from './workload.ts'
@@ -24,7 +24,7 @@ export interface BatchOptions {
 export async function measureBatches(options: BatchOptions): Promise<Result[]> {
   const { clusterUrl, rounds, claims } = options
   const ours = await createDatabase(clusterUrl)
-  const store = await openPostgres(ours.url, { ...seams, channels: githubDeclarations })
+  const store = await openPostgres(ours.url, { ...machine, channels: githubDeclarations })
   const recorder = new Recorder()
   const peer = await openPeer(clusterUrl)
   const [ourRates = [], peerRates = []] = await takeTurns(
@@ -45,7 +45,7 @@ export async function measureBatches(options: BatchOptions): Promise<Result[]> {
 /** A pool on a database of its own, with our schema. */
 async function openPeer(clusterUrl: string): Promise<Pool> {
   const { url } = await createDatabase(clusterUrl)
-  const store = await openPostgres(url, { ...seams, channels: githubDeclarations })
+  const store = await openPostgres(url, { ...machine, channels: githubDeclarations })
   await store.close()
   return new Pool({ connectionString: url, max: connections, options: sessionOptions })
 }

@@ -4,13 +4,13 @@ import pg from 'pg'
 import { systemClock } from '../src/clock.ts'
 import { openPostgres, sessionOptions } from '../src/stores/open-postgres.ts'
 import { createDatabase } from '../test/postgres/create-database.ts'
-import { seams } from './recording.ts'
+import { machine } from './recording.ts'
 import { fillStore, type FillDialect } from './stored-runs.ts'
 
 /** Answers the database's address. */
 export async function makePostgresHistory(clusterUrl: string, count: number): Promise<string> {
   const { url } = await createDatabase(clusterUrl)
-  const store = await openPostgres(url, { ...seams, channels: githubDeclarations })
+  const store = await openPostgres(url, { ...machine, channels: githubDeclarations })
   await store.close()
   const client = new pg.Client({ connectionString: url, options: sessionOptions })
   await client.connect()

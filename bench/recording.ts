@@ -19,7 +19,7 @@ import type { Sql, Verb } from '../src/stores/sql.ts'
 import { claimRuns } from '../src/stores/verbs/runs/claim-runs.ts'
 import type { VerbContext } from '../src/stores/verbs/context.ts'
 
-export const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
+export const machine = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 
 /** One claim's statements, in order. */
 export type Recorded = readonly Sql[]
@@ -29,7 +29,7 @@ export class Recorder {
   readonly #context: VerbContext
 
   constructor() {
-    const driver = openSqliteDriver({ path: ':memory:', exclusive: false }, seams)
+    const driver = openSqliteDriver({ path: ':memory:', exclusive: false }, machine)
     this.#driver = driver
     this.#context = {
       dialect: driver.dialect,

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import type { Claim } from '../src/domain/claim.ts'
 import { openSqlite, openSqliteDriver } from '../src/stores/open-sqlite.ts'
 import { ByHand } from './by-hand.ts'
-import { Recorder, seams, type Recorded } from './recording.ts'
+import { Recorder, machine, type Recorded } from './recording.ts'
 import type { Result } from './result.ts'
 import { compare, takeTurns } from './rounds.ts'
 import { crowdRate, newHeads, rateOf, redelivered } from './workload.ts'
@@ -65,14 +65,14 @@ async function run(race: Race, { folder, rounds }: GroupCommitOptions): Promise<
 }
 
 async function makeFile(path: string, before: readonly Recorded[]): Promise<void> {
-  await openSqliteDriver({ path, exclusive: false }, seams).close()
+  await openSqliteDriver({ path, exclusive: false }, machine).close()
   const db = new ByHand(path)
   db.transaction(() => before.forEach((claim) => db.replay(claim)))
   db.close()
 }
 
 async function ourRate(path: string, { claims }: Race): Promise<number> {
-  const store = openSqlite({ path, exclusive: false }, { ...seams, channels: githubDeclarations })
+  const store = openSqlite({ path, exclusive: false }, { ...machine, channels: githubDeclarations })
   const rate = await crowdRate(claims, (claim) => store.runs.claim(claim, null))
   await store.close()
   return rate

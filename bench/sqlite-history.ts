@@ -3,11 +3,11 @@ import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { systemClock } from '../src/clock.ts'
 import { openSqliteDriver } from '../src/stores/open-sqlite.ts'
-import { seams } from './recording.ts'
+import { machine } from './recording.ts'
 import { fillStore, type FillDialect } from './stored-runs.ts'
 
 export async function makeSqliteHistory(path: string, count: number): Promise<void> {
-  await openSqliteDriver({ path, exclusive: false }, seams).close()
+  await openSqliteDriver({ path, exclusive: false }, machine).close()
   const db = new DatabaseSync(path)
   db.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -1048576')
   await fillStore(dialectOf(db), count, systemClock.wallMs())

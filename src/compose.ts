@@ -21,12 +21,12 @@ import type { CatchUpReport } from './intake/catch-up-report.ts'
 import { learnRename } from './learn-rename.ts'
 import type { Log } from './log.ts'
 import {
-  definedSeams,
-  lookAtDatabase,
+  givenMachine,
+  inspectDatabase,
   openStore,
-  systemSeams,
+  systemMachine,
   type OpenStoreOptions,
-  type Seams,
+  type Machine,
 } from './open-store.ts'
 import { noMetrics } from './metrics.ts'
 import { openNode, type HoldfastNode } from './node.ts'
@@ -55,7 +55,7 @@ export interface App {
   close(): Promise<void>
 }
 
-export interface ComposeOptions extends Partial<Seams> {
+export interface ComposeOptions extends Partial<Machine> {
   readonly adminToken: string
   readonly webhookSecrets: readonly string[]
   readonly log: FastifyBaseLogger
@@ -69,7 +69,7 @@ export interface ComposeOptions extends Partial<Seams> {
 /** Null in the sandbox, whose simulated GitHub is only published to. */
 export function openGitHub(
   settings: Settings,
-  options: Seams & {
+  options: Machine & {
     readonly fetch: typeof globalThis.fetch
     readonly log: Log
     readonly version: string
@@ -99,11 +99,11 @@ function eventsOf({ runs }: Settings): readonly string[] {
 }
 
 export async function compose(settings: Settings, options: ComposeOptions): Promise<App> {
-  const seams = { ...systemSeams, ...definedSeams(options) }
+  const machine = { ...systemMachine, ...givenMachine(options) }
   const { log, version } = options
   const metrics = createPrometheusMetrics()
   const publishing = options.publishing ?? {}
-  const store = await openServedStore(settings, { ...seams, metrics, publishing, log })
+  const store = await openServedStore(settings, { ...machine, metrics, publishing, log })
   metrics.watch(store, budgetLimits(settings))
   const onAsked = (kind: string): void => metrics.githubAsked(kind)
   const onRenamed = (githubId: number, newName: string, nameUntilNow: string): void => {
@@ -112,17 +112,17 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     })
   }
   const { requestTimeoutMs } = store.outbox.rules
-  const asking = { ...seams, fetch: globalThis.fetch, log, version, onAsked, onRenamed }
+  const asking = { ...machine, fetch: globalThis.fetch, log, version, onAsked, onRenamed }
   const github = options.github ?? openGitHub(settings, { ...asking, requestTimeoutMs })
   const node = openNode({
-    ...seams,
+    ...machine,
     ...nodeSettings(settings),
     ...{ store, log, metrics, ask: github, webhookSecrets: options.webhookSecrets },
-    publishTo: github ?? openSandbox({ ...seams, log, version }),
+    publishTo: github ?? openSandbox({ ...machine, log, version }),
   })
   const stopping = new AbortController()
   const http = openDoor(settings, options, {
-    ...seams,
+    ...machine,
     ...{ store, log, metrics, github, metricsPage: metrics, stopping: stopping.signal },
     runs: node.runs,
     intake: node.intake.intake,
@@ -163,7 +163,7 @@ function nodeSettings(settings: Settings) {
 }
 
 type DoorParts = Omit<Parameters<typeof createHttpServer>[0], MadeForTheDoor> &
-  Seams & {
+  Machine & {
     readonly github: ReturnType<typeof openGitHub>
     readonly store: Store
   }
@@ -200,7 +200,7 @@ function openDoor(settings: Settings, options: ComposeOptions, parts: DoorParts)
     doctor: () =>
       examineAll({
         settings,
-        look: () => lookAtDatabase(settings.database, { clock, readThrough: false }),
+        look: () => inspectDatabase(settings.database, { clock, readThrough: false }),
         store: () => Promise.resolve(store),
         github: () => github,
       }),

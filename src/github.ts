@@ -1,6 +1,6 @@
 /**
- * Port: what we ask of GitHub. Always outside a transaction. A question that rejects could not be
- * answered now and may be asked again later; a definite refusal is an answer.
+ * Port: what we ask GitHub, always outside a transaction. A question that rejects got no answer now
+ * and may be asked again later. A clear refusal is an answer.
  */
 import type { z } from 'zod'
 import type { Finding } from './domain/finding.ts'
@@ -10,9 +10,9 @@ import type { HeadSource, RepositoryRef } from './head-source.ts'
 export type { RepositoryRef } from './head-source.ts'
 
 export interface OwnAccount {
-  /** Without the `[bot]` that GitHub adds to an App's. */
+  /** Without the `[bot]` that GitHub adds to the login of an App. */
   readonly login: string
-  /** GitHub's numeric user id; null where it cannot be learnt. */
+  /** GitHub's numeric user id; null when GitHub does not say. */
   readonly id: number | null
   /** GitHub's numeric id of the App; null for a user. */
   readonly appId: number | null
@@ -20,8 +20,8 @@ export interface OwnAccount {
 }
 
 /**
- * `none`: known to GitHub, but no member. `no-such-user`: not known. `cannot-ask`: our credentials
- * may not see roles in this repository.
+ * `none`: the user exists but is not a member. `no-such-user`: the user does not exist.
+ * `cannot-ask`: our credentials may not read roles in this repository.
  */
 export type RoleAnswer = Role | 'none' | 'no-such-user' | 'cannot-ask'
 
@@ -44,12 +44,12 @@ export interface Reply<T> {
   readonly headers: Readonly<Record<string, string | number | undefined>>
 }
 
-/** What is written to GitHub, and read to know what became of it. Rejects with GitHubError. */
+/** Writes to GitHub, and reads what became of them. Rejects with GitHubError. */
 export interface GitHubCalls {
   /**
-   * One call below `/repos/{owner}/{repo}`, which is replaced by the repository's place. Of the
-   * parameters, those the route does not name are the body, or the query of a GET. On the monotonic
-   * clock, a request that cannot leave by `sendBy` does not leave (`too_late`).
+   * One call below `/repos/{owner}/{repo}`; that part is replaced by the repository's own path.
+   * Parameters that the route does not name become the body, or the query of a GET. A request that
+   * cannot be sent by `sendBy` (monotonic clock) is not sent (`too_late`).
    */
   call<T>(
     repository: RepositoryRef,
@@ -59,26 +59,26 @@ export interface GitHubCalls {
     sendBy: number,
   ): Promise<Reply<T>>
   /**
-   * GitHub's id of the repository that has this name now, and the name as GitHub spells it. `told`:
-   * the id that a caller gave for it, which only a sandbox goes by.
+   * GitHub's id of the repository that has this name now, and the name as GitHub spells it.
+   * `unverifiedId` is the id that a caller gave; only the sandbox uses it.
    */
-  repositoryNamed(repo: string, told?: number | null): Promise<NamedRepository>
-  /** Who is limited together when we act there. */
+  repositoryNamed(repo: string, unverifiedId?: number | null): Promise<NamedRepository>
+  /** Our identity there: all calls of one identity share a rate limit. */
   identityOf(repository: RepositoryRef): Promise<string>
-  /** Whose credentials these are, wherever we act. */
+  /** The identity of the credentials themselves, the same for all repositories. */
   readonly ownIdentity: string
   /**
-   * What GitHub's clock showed when ours showed this; null when it cannot be said: GitHub's is not
-   * known yet, or the time has not come by ours.
+   * What GitHub's clock showed when ours showed `ourMs`. Null when that is unknown: GitHub has not
+   * answered yet, or `ourMs` is in the future.
    */
   githubTimeOf(ourMs: number): number | null
 }
 
-/** What may have been missed: GitHub's record of what it sent, and pull requests as they are. */
+/** For finding what was missed: GitHub's record of sent webhooks, and lists of pull requests. */
 export interface GitHubListings {
-  /** A page of what the App's hook has sent, newest first; null when we are no App. */
+  /** A page of what the App's webhook has sent, newest first; null when we are not an App. */
   hookDeliveries(cursor: string | null): Promise<HookDeliveryPage | null>
-  /** What was sent; null when GitHub has it no more. */
+  /** What was sent; null when GitHub no longer has it. */
   hookDelivery(id: number): Promise<SentWebhook | null>
   /** Open and closed ones, the last changed first. Pages count from 1. */
   pulls(repository: RepositoryRef, page: number): Promise<PullPage>
@@ -86,7 +86,7 @@ export interface GitHubListings {
   pull(repository: RepositoryRef, number: number): Promise<ListedPull | null>
 }
 
-/** All that our credentials let us do there. */
+/** Everything we can do on GitHub with our credentials. */
 export type GitHubConnection = GitHub & GitHubCalls & GitHubListings
 
 export interface HookDeliveryPage {
@@ -120,6 +120,6 @@ export interface ListedPull {
   readonly state: 'open' | 'closed'
   readonly headSha: string
   readonly updatedAt: number
-  /** The pull request as GitHub tells of it, here and in webhooks. */
+  /** The whole pull request, as GitHub sends it here and in webhooks. */
   readonly whole: Readonly<Record<string, unknown>>
 }

@@ -1,7 +1,6 @@
 /**
- * GitHub sent us from one name to another: both are the same repository. Its old name is told
- * first, or what we know by that name would be taken for somebody else's. It leads there,
- * but is not what the repository is called now.
+ * GitHub redirected us from an old name to a new one: both are the same repository. The old name is
+ * stored first, as an alias; otherwise the runs known by it would belong to another repository.
  */
 import type { StorePart } from './store.ts'
 

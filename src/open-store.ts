@@ -15,19 +15,20 @@ import { systemScheduler, type Scheduler } from './scheduler.ts'
 import { retryRules } from './settings/retry-rules.ts'
 import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
-import { openSqlite, type StoreSeams } from './stores/open-sqlite.ts'
+import { openSqlite, type StoreMachine } from './stores/open-sqlite.ts'
 
 export { openSharedMemory } from './stores/shared-memory.ts'
 export type { MemoryCopy, SharedMemory } from './stores/shared-memory.ts'
-export { backupDatabase, lookAtDatabase } from './stores/upkeep.ts'
+export { backupDatabase, inspectDatabase as inspectDatabase } from './stores/upkeep.ts'
 
-export interface Seams {
+/** What the program takes from its machine. Tests and the simulation give their own. */
+export interface Machine {
   readonly clock: Clock
   readonly random: Random
   readonly scheduler: Scheduler
 }
 
-export const systemSeams: Seams = {
+export const systemMachine: Machine = {
   clock: systemClock,
   random: systemRandom,
   scheduler: systemScheduler,
@@ -36,7 +37,7 @@ export const systemSeams: Seams = {
 export type StoreSettings = Pick<Settings, 'database'> &
   Partial<Pick<Settings, 'coalesceMs' | 'confirmDelayMs' | 'channels'>>
 
-export interface OpenStoreOptions extends Partial<Seams> {
+export interface OpenStoreOptions extends Partial<Machine> {
   readonly exclusive?: boolean
   readonly metrics?: Metrics
   readonly publishing?: Partial<PublishingRules>
@@ -51,9 +52,9 @@ export async function openStore(
   options: OpenStoreOptions = {},
 ): Promise<Store> {
   const { exclusive = false, metrics = noMetrics, log } = options
-  const seams = {
-    ...systemSeams,
-    ...definedSeams(options),
+  const machine = {
+    ...systemMachine,
+    ...givenMachine(options),
     onTogether: (kind: 'group' | 'batch', count: number) => metrics.committedTogether(kind, count),
     onRepeat: (what: 'again' | 'given_up', cause: unknown) => {
       metrics.storeRepeated(what)
@@ -67,19 +68,19 @@ export async function openStore(
   const { database } = settings
   const store =
     database.kind === 'postgres'
-      ? await openPostgres(database.url, seams)
-      : openSqlite({ path: database.path, exclusive }, seams)
-  return metrics === noMetrics ? store : measuredStore(store, metrics, seams.clock)
+      ? await openPostgres(database.url, machine)
+      : openSqlite({ path: database.path, exclusive }, machine)
+  return metrics === noMetrics ? store : measuredStore(store, metrics, machine.clock)
 }
 
 /** Its client is loaded only by those who use it. */
-async function openPostgres(url: string, seams: StoreSeams): Promise<Store> {
+async function openPostgres(url: string, machine: StoreMachine): Promise<Store> {
   const postgres = await import('./stores/open-postgres.ts')
-  return await postgres.openPostgres(url, seams)
+  return await postgres.openPostgres(url, machine)
 }
 
-/** Those that are given, to be laid over the machine's. */
-export function definedSeams(options: Partial<Seams>): Partial<Seams> {
+/** The parts that the caller gives; the rest comes from `systemMachine`. */
+export function givenMachine(options: Partial<Machine>): Partial<Machine> {
   const { clock, random, scheduler } = options
   return {
     ...(clock !== undefined && { clock }),

@@ -11,8 +11,8 @@ const log = { debug: say, info: say, warn: say, error: say }
 const page = z.object({ html_url: z.string() })
 
 function sandbox() {
-  const seams = { clock: new HandClock(), random: seededChance(), scheduler: systemScheduler }
-  const github = openSandbox({ ...seams, log, version: '0' })
+  const machine = { clock: new HandClock(), random: seededChance(), scheduler: systemScheduler }
+  const github = openSandbox({ ...machine, log, version: '0' })
   /** Where the comment is shown. */
   const comment = async (repo: string, repoGithubId: number | null): Promise<string> => {
     const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments'

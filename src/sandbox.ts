@@ -49,10 +49,11 @@ export function openSandbox(options: SandboxOptions): GitHub & GitHubCalls {
   })
   return {
     ...github,
-    /** The first id that is told of a name is its: everything exists here. Later ones are wrong. */
-    repositoryNamed: (repo, told) => {
+    /** Everything exists in the sandbox: the first id that a caller gives for a name is its id. */
+    repositoryNamed: (repo, unverifiedId) => {
       const holder = made.ids.get(repo.toLowerCase()) ?? ownIdsFrom
-      if (told != null && holder >= ownIdsFrom) makeNamed(simulator, made, told, repo)
+      if (unverifiedId != null && holder >= ownIdsFrom)
+        makeNamed(simulator, made, unverifiedId, repo)
       return github.repositoryNamed(repo)
     },
     call: (repository, ...asked) => {

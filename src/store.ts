@@ -52,7 +52,7 @@ type Noun = Exclude<keyof Store, 'now' | 'ping' | 'close'>
 export type * from './store/audit-store.ts'
 export type * from './store/catch-up-store.ts'
 export type * from './store/inbox-store.ts'
-export type * from './store/once.ts'
+export type * from './store/idempotency-key.ts'
 export type * from './store/outbox-store.ts'
 export type * from './store/page.ts'
 export type * from './store/repository-store.ts'

@@ -104,7 +104,7 @@ describe('test rules', () => {
     'fc.assert(fc.property(a, b), { numRuns: 30 })',
     'fc.sample(text, 5)',
     'const options = { seed, interruptAfterTimeLimit: 8000 }',
-    'const seams = { clock, random: systemRandom, scheduler }',
+    'const machine = { clock, random: systemRandom, scheduler }',
     'open({ clock: world.clock, random: systemRandom })',
   ])('%s is chance without a seed, or ends by the clock', (text) => {
     expect(find(chanceHasASeed, 'src/a.test.ts', text)).toHaveLength(1)
@@ -115,8 +115,8 @@ describe('test rules', () => {
     'fc.assert(fc.property(a, b), { seed: 3 })',
     'fc.sample(text, { numRuns: 5, seed })',
     'const guid = randomUUID()',
-    'const seams = { clock: systemClock, random: systemRandom }',
-    'const seams = { clock, random: seededChance() }',
+    'const machine = { clock: systemClock, random: systemRandom }',
+    'const machine = { clock, random: seededChance() }',
     "const text = 'Math.random()'",
   ])('%s is fine', (text) => {
     expect(find(chanceHasASeed, 'src/a.test.ts', text)).toEqual([])

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { packBody } from '../intake/packed-body.ts'
+import { packBody } from '../intake/parse-payload.ts'
 import { sha, storeWorld, type StoreWorld } from '../../test/cli/store-world.ts'
 import { FakeWorld } from '../../test/cli/fake-world.ts'
 

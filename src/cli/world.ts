@@ -3,7 +3,7 @@
  * opens a store or a server is loaded only when a command needs it, which keeps `--help` quick.
  */
 import type { catchUpBeside, checkIsOursBeside, compose, openGitHub } from '../compose.ts'
-import type { backupDatabase, lookAtDatabase, openStore } from '../open-store.ts'
+import type { backupDatabase, inspectDatabase, openStore } from '../open-store.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
@@ -23,7 +23,7 @@ export interface World {
   onStopSignal(handler: (signal: string) => void): () => void
   readonly compose: typeof compose
   readonly openStore: typeof openStore
-  readonly lookAtDatabase: typeof lookAtDatabase
+  readonly inspectDatabase: typeof inspectDatabase
   readonly backupDatabase: typeof backupDatabase
   readonly catchUpBeside: typeof catchUpBeside
   readonly checkIsOursBeside: typeof checkIsOursBeside

@@ -112,10 +112,11 @@ function checkGivenUp({ failed, lastFailed }: InboxBacklog): readonly Finding[] 
 
 /** Every pass of catch-up asks about those that are due; a day later they are given up. */
 export function checkCatchUp(backlog: CatchUpBacklog, nowMs: number): readonly Finding[] {
-  const { headChecks, deliveriesUnread, deliveriesOwed } = backlog
+  const { headChecks, deliveriesUnread, deliveriesUnfetched } = backlog
   const waitedMs = headChecks.oldestAt === null ? 0 : nowMs - headChecks.oldestAt
   const heads = countText(headChecks, 'head')
-  const owed = `${deliveriesOwed.length} missed webhook${deliveriesOwed.length === 1 ? '' : 's'}`
+  const missed = deliveriesUnfetched.length
+  const unfetched = `${missed} missed webhook${missed === 1 ? '' : 's'}`
   return [
     ...(waitedMs <= headMsMax
       ? [fine('catch-up.heads', `${heads} to be checked on GitHub.`)]
@@ -136,11 +137,11 @@ export function checkCatchUp(backlog: CatchUpBacklog, nowMs: number): readonly F
           ),
         ]
       : []),
-    ...(deliveriesOwed.length > 0
+    ...(deliveriesUnfetched.length > 0
       ? [
           warning(
             'catch-up.unfetched',
-            `GitHub did not return ${owed}, such as ${deliveriesOwed[0]}.`,
+            `GitHub did not return ${unfetched}, such as ${deliveriesUnfetched[0]}.`,
             'Holdfast tries again for 3 days. To get it now, redeliver it in the settings of the ' +
               'App.',
           ),

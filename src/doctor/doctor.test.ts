@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { CatchUpBacklog } from '../store/catch-up-store.ts'
 import type { AuditRow } from '../domain/audit.ts'
-import type { DatabaseLook } from '../domain/database-look.ts'
+import type { DatabaseInspection } from '../domain/database-inspection.ts'
 import { defaultPublishing } from '../domain/outbox/schedule.ts'
 import { SetupError, StoreUnavailableError } from '../errors.ts'
 import type { GitHub } from '../github.ts'
@@ -25,7 +25,7 @@ beforeEach(() => {
   mkdirSync(join(cwd, 'data'), { mode: 0o700 })
 })
 
-const look: DatabaseLook = {
+const look: DatabaseInspection = {
   engine: 'PostgreSQL 17.1',
   schema: { version: 3, missing: [] },
   clockAheadMs: 20,
@@ -78,7 +78,7 @@ function storeOf(store: Store): DoctorStore {
         Promise.resolve({
           headChecks: { count: 0, more: false, oldestAt: null },
           deliveriesUnread: false,
-          deliveriesOwed: [],
+          deliveriesUnfetched: [],
           ...caughtUp,
         }),
     },
@@ -315,7 +315,7 @@ describe('the store', () => {
 
   test('of very many heads it says that there are more', async () => {
     const headChecks = { count: 1000, more: true, oldestAt: now }
-    const caughtUp = { headChecks, deliveriesUnread: false, deliveriesOwed: [] }
+    const caughtUp = { headChecks, deliveriesUnread: false, deliveriesUnfetched: [] }
     const { of } = await findings({ store: { caughtUp } })
     expect(of('catch-up.heads')?.detail).toBe('More than 1000 heads to be checked on GitHub.')
   })
@@ -324,7 +324,7 @@ describe('the store', () => {
     const caughtUp = {
       headChecks: { count: 2, more: false, oldestAt: now - 20 * minute },
       deliveriesUnread: true,
-      deliveriesOwed: ['guid-1', 'guid-2'],
+      deliveriesUnfetched: ['guid-1', 'guid-2'],
     }
     const { of, levels } = await findings({ store: { caughtUp } })
     expect(of('catch-up.heads')).toMatchObject({

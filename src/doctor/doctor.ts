@@ -4,7 +4,7 @@
  */
 import { readSignatures } from '../audit/refused-signatures.ts'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
-import type { DatabaseLook } from '../domain/database-look.ts'
+import type { DatabaseInspection } from '../domain/database-inspection.ts'
 import type { GitHub } from '../github.ts'
 import type { OutboxStore } from '../store/outbox-store.ts'
 import { budgetLimits } from '../settings/budget-limits.ts'
@@ -36,7 +36,7 @@ export type DoctorStore = StorePart<{ upkeep: 'vitals'; audit: 'list'; inbox: 'b
 export interface Patient {
   readonly settings: Settings
   /** Looks at the database from the outside; rejects when it cannot be reached. */
-  readonly look: () => Promise<DatabaseLook>
+  readonly look: () => Promise<DatabaseInspection>
   /** Null where there is no store to open, or one that would have to be migrated first. */
   readonly store: () => Promise<DoctorStore | null>
   /** Null in the sandbox. */

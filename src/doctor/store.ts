@@ -1,5 +1,5 @@
 /** The database as it was found, and what the store in it says of itself. */
-import type { DatabaseLook } from '../domain/database-look.ts'
+import type { DatabaseInspection } from '../domain/database-inspection.ts'
 import { isActive } from '../domain/served.ts'
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import { describeDatabase } from '../settings/describe-settings.ts'
@@ -9,7 +9,7 @@ import type { StoreVitals } from '../store.ts'
 /** All nodes go by the database's clock; a gap this wide still confuses people who read times. */
 const clockMsMax = 5000
 
-export function checkDatabase(look: DatabaseLook, settings: Settings): readonly Finding[] {
+export function checkDatabase(look: DatabaseInspection, settings: Settings): readonly Finding[] {
   const place = describeDatabase(settings)
   if (look.schema.version === 0) {
     return [
@@ -29,7 +29,7 @@ export function checkDatabase(look: DatabaseLook, settings: Settings): readonly 
   ]
 }
 
-export function checkSchema({ schema }: DatabaseLook): readonly Finding[] {
+export function checkSchema({ schema }: DatabaseInspection): readonly Finding[] {
   const { version, missing } = schema
   if (missing.length === 0) return [fine('store.schema', `Schema ${version} is current.`)]
   const to = missing.at(-1)?.version ?? version
@@ -42,7 +42,7 @@ export function checkSchema({ schema }: DatabaseLook): readonly Finding[] {
   ]
 }
 
-export function checkDurability({ doubts }: DatabaseLook): readonly Finding[] {
+export function checkDurability({ doubts }: DatabaseInspection): readonly Finding[] {
   if (doubts.length === 0) return [fine('store.durability', 'Data survives a power cut.')]
   return [
     problem(
@@ -53,7 +53,7 @@ export function checkDurability({ doubts }: DatabaseLook): readonly Finding[] {
   ]
 }
 
-export function checkClock({ clockAheadMs }: DatabaseLook): readonly Finding[] {
+export function checkClock({ clockAheadMs }: DatabaseInspection): readonly Finding[] {
   if (clockAheadMs === null) return []
   const seconds = (Math.abs(clockAheadMs) / 1000).toFixed(1)
   const side = clockAheadMs < 0 ? 'behind' : 'ahead of'

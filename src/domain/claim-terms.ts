@@ -1,4 +1,4 @@
-/** What a claim says, what the store sees when it decides on it, and what it decides. */
+/** What a claim contains, the facts the store reads before it decides, and the decision. */
 import type { AuditDraft } from './audit.ts'
 import type { LeaseGrant, Run, RunPolicy } from './run.ts'
 import type { Subject } from './subject.ts'
@@ -24,7 +24,7 @@ export interface Claim {
   readonly policy: RunPolicy
   /** `owner/name` in lower case; null for a job without a repository. */
   readonly repo: string | null
-  /** GitHub's number of the repository, when an event brought it: names are given away. */
+  /** GitHub's id of the repository, if the event names it: a name may get another owner. */
   readonly repoId: number | null
   readonly subjectName: string
   readonly key: string
@@ -43,9 +43,9 @@ export interface Claim {
   readonly event: string | null
   readonly action: string | null
   readonly sender: string | null
-  /** A person asked for it to be done again. */
+  /** A person asked for a rerun. */
   readonly rerun: boolean
-  /** Why its type's own rule wants no work on it; null when it does. */
+  /** Why the `when` rule of its type skips it; null when it does not. */
   readonly skipReason: string | null
   readonly input: string | null
   /** The claimer's lease, or null to leave the run pending for a worker. */
@@ -56,17 +56,17 @@ export interface Claim {
   readonly causeId?: number | null
 }
 
-/** What the store saw after it held the subject's lock. */
+/** What the store read after it locked the subject. */
 export interface ClaimFacts {
   readonly subject: Subject
   readonly same: Run | null
   /** The subject's other active runs: all where the claim supersedes, else the one ahead. */
   readonly others: readonly Run[]
-  /** A run of this type that has the key under another subject. */
+  /** A run of this type that has the same key under another subject. */
   readonly foreign: Run | null
-  /** This webhook was already decided on for this subject. */
+  /** This webhook was already decided for this subject. */
   readonly eventSeen: boolean
-  /** The last round of this key among runs that are gone; 0 where there was none. */
+  /** The last round of this key among purged runs; 0 when there was none. */
   readonly pastRound: number
 }
 
@@ -83,9 +83,9 @@ export interface ClaimDecision {
   readonly superseded: readonly Run[]
   readonly subject: Subject
   readonly audits: readonly AuditDraft[]
-  /** The claimer was granted this run and never heard of it: it is told again, by its own lease. */
-  readonly isToldAgain?: boolean
-  /** Arrival decided between two heads, or one is stale by likelihood: GitHub should be asked. */
+  /** The answer to this claimer's first claim was lost: it gets that answer and lease again. */
+  readonly repeatsFirstAnswer?: boolean
+  /** The order of two heads is not certain, so GitHub should be asked. */
   readonly unclear: boolean
 }
 

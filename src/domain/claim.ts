@@ -1,7 +1,6 @@
 /**
- * The claim: given what the store read under the subject's lock, decide once and for all whether
- * this event leads to work. Rows are tried in the order of the table below; the first that fits
- * decides.
+ * Decides a claim: whether this event leads to work, given what the store read under the subject's
+ * lock. The rows of the table are tried in order, and the first that fits decides.
  *
  *   1  the key under another subject                 409 key_conflict
  *   2  a newer head on the subject                   stale-event
@@ -16,13 +15,13 @@
  *   8  same key, superseded, current again           returned: round + 1
  *   9  nothing for the key                           new, superseded-prior, queued, busy
  *
- * A current key whose run was purged is decided by how it last ended: succeeded is row 6, anything
- * else row 7, for events that make a head.
+ * If the run of a current key was purged, its last end decides: row 6 if it succeeded, otherwise
+ * row 7, for events that make a head.
  *
- * A claim that a rule of its type says no to (`skipReason`) makes its head the head all the same:
- * a key without a row is stored as skipped, and nothing is worked on.
+ * A claim that its type's rule refuses (`skipReason`) still makes its commit the head: a key
+ * without a row is stored as skipped, and no work starts.
  *
- * Pure: no clock, no ids made here, no SQL.
+ * Pure: no clock, no new ids, no SQL.
  */
 import type { AuditDraft } from './audit.ts'
 import type { Claim, ClaimReason, ClaimRefusal, ClaimFacts, ClaimDecision } from './claim-terms.ts'
@@ -36,7 +35,7 @@ import { lastEndOf, type Subject } from './subject.ts'
 export { claimReasons } from './claim-terms.ts'
 export type * from './claim-terms.ts'
 
-/** Everything the rows of the table look at. */
+/** Everything that the rows of the table read. */
 interface ClaimCase {
   readonly claim: Claim
   readonly facts: ClaimFacts
@@ -62,7 +61,7 @@ export function decideClaim(
   const given: ClaimCase = { claim, facts, moment, rank, newRunId }
   if (rank.rank === 'stale') return staleEvent(given)
   if (same !== null) return knownKey(given, same)
-  // A purged run's key is still known to its subject.
+  // The subject still knows the key of a purged run.
   if (isCurrent && !claim.rerun && !asksForPurged(given)) return skip(given, 'duplicate', null)
   return newKey(given)
 }
@@ -80,12 +79,12 @@ function rankOf(claim: Claim, facts: ClaimFacts): HeadRank {
   })
 }
 
-/** An event that was decided on before made its head then; sent again, it only mentions it. */
+/** An event that was decided before made its head then; repeated, it only mentions the head. */
 function makesHead(claim: Claim, facts: ClaimFacts): boolean {
   return claim.headMaking && !facts.eventSeen
 }
 
-/** Heads of a pull request have an order whatever the policy; jobs only where they supersede. */
+/** Heads of a pull request always have an order; jobs only if newer ones supersede older ones. */
 function hasOrder(claim: Claim): boolean {
   return claim.policy.onNewer === 'supersede' || claim.pr !== null
 }
@@ -109,12 +108,12 @@ function isOwnGrant({ claim }: ClaimCase, same: Run): boolean {
   return claim.lease?.unanswered?.some(({ hash }) => hash === same.leaseHash) === true
 }
 
-/** Also a person's rerun: it is this round that they asked for. */
+/** Also for a person's rerun: this round is the one they asked for. */
 function answerAgain(given: ClaimCase, same: Run): ClaimDecision {
   const skipped = skip(given, 'duplicate', same)
   const data = { reason: 'duplicate', key: given.claim.key, told_again: true }
   const audits = [audit(given, 'run.claim_skipped', same.id, data)]
-  return { ...skipped, process: true, isToldAgain: true, audits }
+  return { ...skipped, process: true, repeatsFirstAnswer: true, audits }
 }
 
 function duplicateOfActive(given: ClaimCase, same: Run): ClaimDecision {
@@ -150,7 +149,7 @@ function endedKey(given: ClaimCase, same: Run): ClaimDecision {
 
 const nextRound = ({ facts }: ClaimCase, run: Run): Run => runs.nextRound(run, facts.pastRound)
 
-/** Without a person's word only a new event starts ended work again, and never finished work. */
+/** Without a person's request only a new event restarts a run, and never one that succeeded. */
 function asksForMore(given: ClaimCase, same: Run): boolean {
   if (same.state === 'succeeded') return false
   if (same.state === 'superseded') return true
@@ -159,17 +158,17 @@ function asksForMore(given: ClaimCase, same: Run): boolean {
   return !given.facts.eventSeen && !older
 }
 
-/** The same of a current key whose run was purged: what did not succeed is not done for ever. */
+/** The same for a current key whose run was purged. */
 function asksForPurged({ claim, facts }: ClaimCase): boolean {
   const { currentEnded, headAt } = facts.subject
   if (currentEnded === 'succeeded' || claim.skipReason !== null) return false
   const older = claim.eventAt !== null && headAt !== null && claim.eventAt < headAt
-  // One that only catching up has seen makes no head, but it is the same wish.
+  // An event that catch-up found makes no head, but it asks for the same.
   const reopens = claim.action === 'reopened' && !facts.eventSeen
   return (makesHead(claim, facts) || reopens) && !older
 }
 
-/** Behind the one that works or may be leased; runs that queue themselves are not in the way. */
+/** Queues behind the run that is active or may be leased; other queued runs do not count. */
 function mustQueue({ claim, facts }: ClaimCase): boolean {
   return claim.policy.onNewer === 'queue' && facts.others.some(runs.isAhead)
 }
@@ -182,13 +181,13 @@ function newKey(given: ClaimCase): ClaimDecision {
   const fresh = freshRun(given)
   if (claim.skipReason !== null) return skipByRule(given, fresh, claim.skipReason)
   if (mustQueue(given)) return queue(given, fresh)
-  // Only a purged row can be asked for again without being there.
+  // A current key without a row was purged.
   const isPurged = facts.subject.currentPair === claim.pair
   if (isPurged) return work(given, fresh, claim.rerun ? 'rerun' : 'retry')
   return work(given, fresh, others.length > 0 ? 'superseded-prior' : 'new')
 }
 
-/** Nothing is done, but it is said: a skip without a trace could not be explained later. */
+/** Does nothing but write an audit row, so that `why` can explain the skip later. */
 function skip(given: ClaimCase, reason: ClaimReason, run: Run | null): ClaimDecision {
   const { facts } = given
   const after = run === null || reason === 'stale-event' ? run : withEvent(given, run)
@@ -204,7 +203,7 @@ function skip(given: ClaimCase, reason: ClaimReason, run: Run | null): ClaimDeci
   })
 }
 
-/** A head that came back while its run is still queued or worked on is the head again. */
+/** A head that comes back while its run is still active is the current head again. */
 function subjectAfterSkip(given: ClaimCase, reason: ClaimReason, run: Run | null): Subject {
   const { claim, facts, rank } = given
   if (rank.rank === 'current') return withOrder(given, facts.subject)
@@ -214,7 +213,7 @@ function subjectAfterSkip(given: ClaimCase, reason: ClaimReason, run: Run | null
 
 function storeSkipped(given: ClaimCase, reason: 'stale-event' | 'busy'): ClaimDecision {
   const ending = { state: 'skipped', outcome: 'skipped', errorCode: reason } as const
-  // Should it turn out to be the head, its rule has said no to it already.
+  // Kept for the case that GitHub names it as the head: the rule has already refused it.
   const errorText = given.claim.skipReason
   const run = runs.end(freshRun(given), { ...ending, errorText }, given.moment.now)
   return verdict(given, {
@@ -229,14 +228,14 @@ function storeSkipped(given: ClaimCase, reason: 'stale-event' | 'busy'): ClaimDe
   })
 }
 
-/** The head has moved on to something that wants no work; what was active is of an older head. */
+/** The new head needs no work, but it supersedes active runs of older heads. */
 function skipByRule(given: ClaimCase, run: Run, why: string): ClaimDecision {
   const ending = { state: 'skipped', outcome: 'skipped', errorCode: 'skipped' } as const
   const skipped = runs.end(run, { ...ending, errorText: why }, given.moment.now)
   const taken = take(given, skipped, 'skipped', false)
-  const [, ...told] = taken.audits
+  const [, ...others] = taken.audits
   const first = audit(given, 'run.skipped', run.id, { reason: why, key: run.key, round: run.round })
-  return { ...taken, audits: [first, ...told] }
+  return { ...taken, audits: [first, ...others] }
 }
 
 function queue(given: ClaimCase, run: Run): ClaimDecision {
@@ -260,13 +259,13 @@ function work(given: ClaimCase, run: Run, reason: ClaimReason): ClaimDecision {
   return take(given, moved, reason, true)
 }
 
-/** Makes the run the subject's current one and supersedes what else is active. */
+/** Makes the run the current one of its subject and supersedes the other active runs. */
 function take(given: ClaimCase, run: Run, reason: ClaimReason, process: boolean): ClaimDecision {
   const supersedes = given.claim.policy.onNewer === 'supersede'
   const superseded = supersedes
     ? given.facts.others.map((other) => runs.supersede(other, run.key, given.moment.now))
     : []
-  const told = superseded.map((old) =>
+  const supersededAudits = superseded.map((old) =>
     audit(given, 'run.superseded', old.id, { by: run.key, by_run_id: run.id }),
   )
   return verdict(given, {
@@ -277,7 +276,7 @@ function take(given: ClaimCase, run: Run, reason: ClaimReason, process: boolean)
     changed: true,
     superseded,
     subject: asCurrent(given, run),
-    audits: [claimAudit(given, run, reason), ...told],
+    audits: [claimAudit(given, run, reason), ...supersededAudits],
   })
 }
 
@@ -311,7 +310,7 @@ function withOrder(given: ClaimCase, subject: Subject): Subject {
   const { claim, rank } = given
   const headAt = rank.orderAt
   const floorAt = headAt === null ? subject.floorAt : Math.max(headAt, subject.floorAt ?? headAt)
-  // A push that brings the current head back says what it replaced, as the first one did.
+  // A push that brings the current head back also names the commit that it replaced.
   const isBack = rank.rank === 'current' && claim.headMaking && claim.eventAt === headAt
   const headBefore = isBack ? (claim.beforeSha ?? subject.headBefore) : subject.headBefore
   return { ...subject, headAt, floorAt, headBefore }

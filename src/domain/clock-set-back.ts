@@ -1,10 +1,10 @@
 /**
- * A clock that was ahead and is set right leaves times behind that lie in the future for as long as
- * it was ahead: leases of the dead, retries, blocks. None of them may be further away than it could
- * have been if it was set now.
+ * Corrects stored times after the clock was set back. While the clock was ahead, it wrote times
+ * that are now too far in the future: lease ends, retries, blocks. Each is cut to the latest time
+ * that it could have if it were written now.
  *
- * What must hold: nobody loses a lease by it (a full one from now on is left), and nothing is sent
- * because of it that would not have been sent later anyway.
+ * What must hold: nobody loses a lease (a full lease from now on remains), and nothing is sent that
+ * would not have been sent later anyway.
  */
 import type { Budget } from './outbox/budget.ts'
 import type { Delivery, ProtocolState } from './outbox/delivery.ts'
@@ -13,15 +13,15 @@ import type { Run } from './run.ts'
 
 export interface SetBack {
   readonly now: number
-  /** By how much the clock went back, as far as we could see. */
+  /** By how much the clock went back, as far as we noticed. */
   readonly byMs: number
 }
 
-/** Every step that is due looks at everything again, so one too many costs nothing. */
+/** Each due step checks everything again, so a step too many does no harm. */
 const lookAgainMs = 60_000
 const dayMs = 86_400_000
 
-/** The same run when nothing of it lies too far ahead. */
+/** Answers the same object when none of its times is too far ahead. */
 export function runAfterSetBack(run: Run, { now }: SetBack): Run {
   const { leaseExpiresAt, deadlineAt, dueAt, availableAt } = run
   const waitMs = run.state === 'pending' ? run.pendingTimeoutMs : run.leaseMs
@@ -33,7 +33,7 @@ export function runAfterSetBack(run: Run, { now }: SetBack): Run {
   })
 }
 
-/** The same delivery when nothing of it lies too far ahead. */
+/** Answers the same object when none of its times is too far ahead. */
 export function deliveryAfterSetBack(
   delivery: Delivery,
   setBack: SetBack,
@@ -54,7 +54,7 @@ export function deliveryAfterSetBack(
   })
 }
 
-/** The budget itself says how long it is waited for; an earlier message, when it is sent. */
+/** The budget, or the earlier message, decides how long the wait is. */
 function waitMsMaxOf({ wait, kind }: Delivery, { deadlineMs }: PublishingRules): number {
   if (wait === 'budget') return 0
   return wait === 'order' ? deadlineMs[kind] : lookAgainMs
@@ -74,12 +74,12 @@ function protocolAfterSetBack(
     ...protocol,
     ...(scan !== undefined && { scan: { ...scan, at: Math.min(scan.at, last) } }),
     ...(settle !== undefined && { settle: { ...settle, at: Math.min(settle.at, last) } }),
-    // What is looked for from too late a moment on is not found, and made twice.
+    // A search that begins too late would miss what is there, and it would be made twice.
     ...(isAhead && { doubt: { ...doubt, since: Math.min(doubt.since - byMs, now) - dayMs } }),
   }
 }
 
-/** One that was written by the clock that was ahead is as long as it was meant to be. */
+/** Moves its times back by as much as the clock was ahead, so that each wait keeps its length. */
 export function budgetAfterSetBack(budget: Budget, { now }: SetBack): Budget {
   const aheadMs = budget.updatedAt - now
   if (aheadMs <= 0) return budget

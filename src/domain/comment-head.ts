@@ -1,14 +1,15 @@
 /**
- * Whether a comment that asks for work may be applied to a head. Somebody looked at a pull request
- * and wrote a command; who pushes right after it must not get other commits worked on.
+ * Whether a comment that asks for work may start work on a head. Somebody read a pull request and
+ * wrote a command. If somebody else pushes right after that, the command must not apply to the new
+ * commits.
  *
- * Only GitHub's own times prove anything: a commit's dates are written by whoever made it. GitHub
- * tells the time by the second, so what happened in the comment's own second may be after it.
- * What must hold: true only if the head was the head before the second of the comment.
+ * Only GitHub's own times count: the author of a commit chooses its dates. GitHub's times are whole
+ * seconds, so an event in the comment's second may be after the comment.
+ * What must hold: true only if the commit was the head before the second of the comment.
  */
 import type { HeardHead } from './inbox.ts'
 
-/** A head as GitHub named it: in the event, or when it was asked. */
+/** A head as GitHub named it, in the event or when asked. */
 export interface NamedHead {
   readonly headSha: string
   /** The pull request's `updated_at` at that moment. */
@@ -22,13 +23,13 @@ export function isBeforeComment(
   head: NamedHead,
   heard: readonly HeardHead[],
 ): boolean {
-  // What GitHub said is from before the comment: at that time it was the head.
+  // GitHub named it as the head before the comment.
   if (head.updatedAt !== null && head.updatedAt < commentAt) return true
   const otherAt = Math.max(
     -Infinity,
     ...heard.filter(({ headSha }) => headSha !== head.headSha).map(({ at }) => at),
   )
-  // Of two heads in one second nobody can tell which was the head after it.
+  // Of two heads in one second, nobody knows which came last.
   const wasHead = heard.some(
     ({ at, headSha }) => headSha === head.headSha && at > otherAt && at < commentAt,
   )
@@ -36,6 +37,6 @@ export function isBeforeComment(
     ({ at, headSha, by }) => headSha === head.headSha && by === 'event' && at >= commentAt,
   )
   const isUnpushed = head.pushedAt !== null && head.pushedAt < commentAt
-  // Reopening makes a head without a push. What was the head before may have been replaced unheard.
+  // Reopening makes a head without a push; an earlier head may have been replaced without an event.
   return isMadeSince ? wasHead && isUnpushed : wasHead || isUnpushed
 }

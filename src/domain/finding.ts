@@ -1,11 +1,11 @@
-/** What `doctor` found out: one thing it looked at, how it is, and what to do about it. */
+/** A result of `doctor`: what it checked, what it found, and what to do about it. */
 
 export interface Finding {
-  /** What was looked at, such as `store` or `github.permissions`. */
+  /** What was checked, such as `store` or `github.permissions`. */
   readonly check: string
   readonly level: 'ok' | 'warning' | 'problem'
   readonly detail: string
-  /** What a person can do about it; null when all is well. */
+  /** What a person can do about it; null when nothing is wrong. */
   readonly remedy: string | null
 }
 

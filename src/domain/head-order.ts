@@ -1,21 +1,22 @@
 /**
- * Which of two heads is newer. Webhooks come late, twice and out of order, so arrival proves
- * nothing; the order belongs to the head: GitHub's time of the event that made it the head.
+ * Decides which of two heads is newer. Webhooks arrive late, twice and out of order, so arrival
+ * proves nothing. The order of a head is GitHub's time of the event that made it the head.
  *
- * Those times have one-second resolution and a claim over HTTP may carry none. Where they do not
- * decide, arrival holds for now, the order is left unverified, and a look at GitHub outside the
- * transaction settles it. The same where they decide by so little that a clock may be wrong: what
- * is current stays so for now. What must hold: an unverified order never makes a verified one
- * stale.
+ * These times are whole seconds, and a claim over HTTP may have none. If they do not decide, the
+ * order of arrival is used for now, the order stays unverified, and GitHub is asked outside the
+ * transaction to confirm the head. If two times differ by so little that a clock may be wrong, the
+ * current head stays current until GitHub answers.
+ *
+ * What must hold: an unverified order never makes a verified one stale.
  */
 import type { Subject } from './subject.ts'
 
-/** As far as clocks that are kept right differ: a caller's, GitHub's and the store's. */
+/** How far correct clocks may differ: a caller's, GitHub's and the store's. */
 export const clocksDifferMsMax = 2000
 
 /**
- * A caller may pass its own time for GitHub's, ahead of ours by as much, and GitHub may be behind
- * by as much. So what is older by no more than this may be the newer one, and GitHub is asked.
+ * A caller may send its own time, which may be ahead of ours, while GitHub's clock may be behind
+ * ours. So a head that looks older by no more than this may be the newer one, and GitHub is asked.
  */
 export const orderDoubtMs = 2 * clocksDifferMsMax
 
@@ -32,20 +33,20 @@ export interface HeadRank {
   readonly rank: 'current' | 'newer' | 'stale'
   /** The head's verified order, or null when it has none. */
   readonly orderAt: number | null
-  /** True when arrival decided, or the order is only likely, and GitHub should be asked. */
+  /** True when the order is not certain and GitHub should be asked. */
   readonly unclear: boolean
 }
 
-/** What else the store knows that tells of the order. */
+/** What else the store knows about the order. */
 export interface HeadKnowledge {
-  /** This event was decided before, on a head that is known: sent again it says nothing new. */
+  /** This event was decided before, for a known head: repeated, it says nothing new. */
   readonly repeated: boolean
-  /** The last event of the run at work on the current head; null when nobody works on it. */
+  /** The last event of the active run on the current head; null when there is none. */
   readonly currentHeardAt: number | null
 }
 
 const stale: HeadRank = { rank: 'stale', orderAt: null, unclear: false }
-/** Older than the newest that is known: by its time alone, and times may be wrong by a little. */
+/** Older by its time alone. If the difference is small, a clock may be wrong: ask GitHub. */
 const staleBy = (ms: number): HeadRank => ({ ...stale, unclear: ms <= orderDoubtMs })
 const byArrival: HeadRank = { rank: 'newer', orderAt: null, unclear: true }
 const newer = (orderAt: number | null): HeadRank => ({ rank: 'newer', orderAt, unclear: false })
@@ -65,7 +66,7 @@ export function rankHead(claim: HeadClaim, subject: Subject, known: HeadKnowledg
   return { rank: 'newer', orderAt: made, unclear: true }
 }
 
-/** The current head's order only rises, and an event below the floor does not verify it. */
+/** The order of the current head only grows, and an event below the floor does not verify it. */
 function rankCurrent(made: number | null, subject: Subject): HeadRank {
   const { headAt, floorAt } = subject
   let orderAt = headAt
@@ -77,8 +78,8 @@ function rankCurrent(made: number | null, subject: Subject): HeadRank {
 }
 
 /**
- * A label, a command, a rerun or a look names a head without having made it, and never raises its
- * order. It may have returned unheard, so a head that was replaced is not stale for that alone.
+ * A label, a command or a rerun names a head without making it, and never raises its order. A
+ * replaced head may have come back without an event, so it is not stale for that reason alone.
  */
 function rankMention(claim: HeadClaim, subject: Subject, known: HeadKnowledge): HeadRank {
   if (known.repeated) return stale
@@ -92,7 +93,7 @@ function rankTie(claim: HeadClaim, subject: Subject, made: number): HeadRank {
   const precedes = subject.headBefore !== null && subject.headBefore === claim.headSha
   // a → b and b → a within a second: each of them follows the other.
   if (follows === precedes) return byArrival
-  // a → b → c → a within a second: what was replaced may be back. Only a push can bring it back.
+  // a → b → c → a within a second: a replaced head may be back, but only a push brings it back.
   return follows
     ? { ...newer(made), unclear: subject.headBefore !== null }
     : { ...stale, unclear: claim.beforeSha !== null }

@@ -1,13 +1,14 @@
 /**
- * Who holds a run, and what is said to somebody who no longer does. Expiry alone takes nothing
- * away: until a claim or the sweeper gives the run to another, its holder may renew and complete.
+ * Who holds a run, and the error for a holder that lost it. The end of a lease alone takes nothing
+ * away: until a claim or the sweeper gives the run to another holder, it may be renewed or
+ * completed.
  */
 import type { Run } from './run.ts'
 import { isActive } from './run.ts'
 
 export type LossCode = 'superseded' | 'cancelled' | 'ended' | 'lease_lost'
 
-/** `completed`: this very lease ended the run. */
+/** `completed`: this lease ended the run. */
 export function lossOf(run: Run, holds: boolean, completed: boolean): LossCode | null {
   if (run.state === 'superseded') return 'superseded'
   if (run.state === 'cancelled') return 'cancelled'

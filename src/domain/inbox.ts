@@ -1,12 +1,12 @@
 /**
- * An inbox entry: a webhook, stored before it is answered, and what became of it.
+ * An inbox entry: a webhook that was stored before it was answered, and what came of it.
  *
- *   received ──▶ waiting ──▶ processed      decided, and what it led to is done in the same commit
- *                  ▲  └────▶ failed         a run type's own rule broke on it; the others are done
+ *   received ──▶ waiting ──▶ processed      decided, and done in the same commit
+ *                  ▲  └────▶ failed         a type's rule threw; the other types are done
  *                  └─ replay ──┘
  *
- * One that nothing listens to is processed at once. `decision` is what the sender was told, or what
- * turned out later: accepted, ignored (with the reason) or a duplicate of an event known before.
+ * An event that no type listens to is processed at once. `decision` is the answer to the sender, or
+ * what was decided later: accepted, ignored (with a reason) or a duplicate of a known event.
  */
 
 export const inboxStates = ['waiting', 'processed', 'failed'] as const
@@ -20,8 +20,8 @@ export interface TypeOutcome {
   readonly type: string
   /**
    * `claimed`: the claim was decided, with its own reason. `cancelled`: active runs were ended.
-   * `skipped`: its `when` said no. `ignored`: it does not count for this type. `failed`: its rule
-   * broke.
+   * `skipped`: its `when` rule refused. `ignored`: the event does not matter to this type.
+   * `failed`: its rule threw an error.
    */
   readonly result: 'claimed' | 'cancelled' | 'skipped' | 'ignored' | 'failed'
   readonly reason: string
@@ -35,14 +35,14 @@ export interface HeardHead {
   readonly at: number
   readonly headSha: string
   /**
-   * `event`: made the head by that event, at that time. `look`: seen as the head when GitHub was
-   * asked. `mention`: an event about something else carried it.
+   * `event`: that event made it the head, at that time. `look`: GitHub named it when asked.
+   * `mention`: an event about something else contains it.
    */
   readonly by: 'event' | 'look' | 'mention'
 }
 
 export interface InboxEntry {
-  /** The order in which they came. */
+  /** The order of arrival. */
   readonly arrival: number
   readonly id: string
   /** GitHub's GUID of the event. */
@@ -54,32 +54,36 @@ export interface InboxEntry {
   /** Of the pull request or issue. */
   readonly number: number | null
   readonly sender: string | null
-  /** Entries of one lane are processed one after the other, in the order in which they came. */
+  /** Entries of one lane are processed one after the other, in the order of arrival. */
   readonly lane: string
   /** When it happened, by GitHub's clock. */
   readonly eventAt: number | null
   readonly prState: 'open' | 'closed' | null
   /**
-   * Its like came before, and other events of its pull request since: whether it is a repeat, or
-   * the same happened again within a second, only GitHub can tell.
+   * An equal event came before, and other events of the pull request in between. It may be a
+   * repeat, or the same happened twice within a second: only GitHub knows.
    */
   readonly needsLook: boolean
   readonly state: InboxState
   readonly decision: InboxDecision
   readonly reason: string | null
   readonly outcomes: readonly TypeOutcome[]
-  /** The entry that brought this event first, under another GUID. */
+  /** The first entry of this event, which has another GUID. */
   readonly duplicateOf: string | null
   readonly receivedAt: number
   readonly processedAt: number | null
-  /** When it has to be looked at; null when it is not waiting. */
+  /** When it is to be processed; null when it is not waiting. */
   readonly dueAt: number | null
   readonly tries: number
   readonly lastError: string | null
 }
 
-/** Whose it is: one party's entries may not keep another's from being processed. */
-export function partyOf({ repoId, repo, lane }: Pick<InboxEntry, 'repoId' | 'repo' | 'lane'>) {
+/** Groups entries by repository, so that one repository cannot delay the entries of others. */
+export function repositoryKeyOf({
+  repoId,
+  repo,
+  lane,
+}: Pick<InboxEntry, 'repoId' | 'repo' | 'lane'>) {
   return String(repoId ?? repo ?? lane)
 }
 
@@ -87,7 +91,7 @@ export function runIdsOf(outcomes: readonly TypeOutcome[]): readonly string[] {
   return [...new Set(outcomes.flatMap(({ runIds }) => runIds))]
 }
 
-/** What the whole entry is called, given what it meant for each type. */
+/** The decision for the whole entry, from the outcomes of its types. */
 export function decisionOf(outcomes: readonly TypeOutcome[]): {
   readonly state: 'processed' | 'failed'
   readonly decision: 'accepted' | 'ignored'

@@ -1,4 +1,4 @@
-/** How a run begins: a blank row, then what the claim that triggers a round brings with it. */
+/** How a run begins: an empty row, then the values of the claim that starts a round. */
 import type { Claim } from './claim.ts'
 import type { HeadRank } from './head-order.ts'
 import type { Run } from './run.ts'
@@ -25,7 +25,7 @@ export function newRun(claim: Claim, subject: Subject, id: string, now: number):
   }
 }
 
-/** A round is run by the policy of the moment it was decided, and knows what led to it. */
+/** A round keeps the policy of the moment it was decided, and what triggered it. */
 export function withTrigger(run: Run, claim: Claim, subject: Subject, rank: HeadRank): Run {
   return {
     ...withPrevious(run, subject),

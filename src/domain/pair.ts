@@ -1,6 +1,6 @@
 /**
- * What a pull request's run is within its pull request: the two commits it is about, free of the
- * repository's name. The run key shows it behind the name and the number.
+ * The pair of commits (base and head) that identifies a run within its pull request. It does not
+ * contain the repository's name. The run key is the name, the number and this pair.
  */
 
 export interface ShaPair {

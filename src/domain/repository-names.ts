@@ -1,36 +1,36 @@
 /**
- * What it means that a repository was called by a name at a time. Names change hands, and what
- * tells of them comes late and twice; so it is GitHub's time that counts, not the arrival.
+ * Decides what to store when a repository was seen under a name. A name can go to another
+ * repository, and events arrive late and twice. So GitHub's time counts, not the time of arrival.
  */
 
 /**
- * When GitHub used the name: the time of the event; `now` for an answer that GitHub just gave; null
- * where nobody knows, and then nothing is learnt that contradicts what is known.
+ * When GitHub used the name: the time of the event, or `now` for an answer that GitHub just gave.
+ * Null when unknown: then nothing is stored that contradicts what is known.
  */
 export type HeardAt = number | 'now' | null
 
-/** Who has the name, as far as is known. */
+/** The repository that has the name, as far as we know. */
 export interface NameHolder {
   readonly githubId: number | null
   readonly heardAt: number | null
 }
 
-/** The name that the repository has, as far as is known. */
+/** The name of the repository, as far as we know. */
 export interface OwnName {
   readonly name: string
   readonly namedAt: number | null
 }
 
 /**
- * What is known of a name and an id that a caller brings together. `known`: the name means that id,
- * or meant it once. `open`: GitHub has not said whose the name is. Else GitHub said that it is
- * another's.
+ * What GitHub has said about a name and an id that a caller sent together. `known`: the repository
+ * has the name, or had it once. `open`: GitHub has not said which repository has the name.
+ * `anothers`: GitHub said that another repository has it.
  */
 export type NameKnowledge = 'known' | 'open' | { readonly anothers: number }
 
 /**
- * `current`: the repository is called so now. `alias`: the name means it, and it may have another.
- * `nothing`: what is known is newer.
+ * `current`: this is the repository's name now. `alias`: the name leads to the repository, which
+ * may have another name. `nothing`: what we know is newer.
  */
 export type NameLesson = 'current' | 'alias' | 'nothing'
 
@@ -40,13 +40,13 @@ export function learnName(
   own: OwnName | null,
 ): NameLesson {
   if (at === 'now') return 'current'
-  const isAnothers = holder !== null && holder.githubId !== null && holder.githubId !== githubId
+  const belongsToOther = holder !== null && holder.githubId !== null && holder.githubId !== githubId
   if (at === null) {
-    if (isAnothers) return 'nothing'
+    if (belongsToOther) return 'nothing'
     return own === null || own.name === name ? 'current' : 'alias'
   }
   if (own !== null && own.namedAt !== null && at < own.namedAt) return 'nothing'
-  if (!isAnothers || holder.heardAt === null || at > holder.heardAt) return 'current'
-  // GitHub's times are seconds: in one and the same, whoever has no other name comes later.
+  if (!belongsToOther || holder.heardAt === null || at > holder.heardAt) return 'current'
+  // GitHub's times are whole seconds. In the same second, a repository without a name came later.
   return own === null && at === holder.heardAt ? 'current' : 'nothing'
 }

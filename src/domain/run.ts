@@ -1,6 +1,6 @@
 /**
- * A run: one piece of work on one subject, and every way it can move. Pure: each function takes a
- * run and answers the run as it should be stored; the store writes it only if nobody else did.
+ * A run: one piece of work on one subject, and every change of its state. Pure: each function takes
+ * a run and answers the run to store. The store writes it only if nobody changed it meanwhile.
  *
  *                      lease / claim                complete
  *        ┌──────────┐ ─────────────▶ ┌─────────┐ ─────────────▶ succeeded | failed | skipped
@@ -11,7 +11,7 @@
  *             └── newer head ─▶ superseded ◀── newer head ──┘      cancel ─▶ cancelled
  *
  *   Any ended state ── rerun, retry, returned ──▶ pending or running in the next round.
- *   `waiting` is running that waits for a person; its lease is kept by the store.
+ *   `waiting` is a running run that waits for a person; the store keeps its lease.
  */
 
 import type { ReportGroup } from './outbox/anchor-view.ts'
@@ -36,11 +36,11 @@ export type Outcome = (typeof outcomes)[number]
 export const verdicts = ['success', 'failure', 'neutral'] as const
 export type Verdict = (typeof verdicts)[number]
 
-/** What becomes of a run when a newer one of the same subject is claimed. */
+/** What happens to a run when a newer one of the same subject is claimed. */
 export const onNewerChoices = ['supersede', 'queue', 'skip'] as const
 export type OnNewer = (typeof onNewerChoices)[number]
 
-/** Who leased decides what a lost lease leads to: see `sweep`. */
+/** Who holds the lease; it decides what happens when the lease is lost: see `sweep`. */
 export type Holder = 'caller' | 'worker'
 
 /** How runs of a type show on GitHub; null and empty where they do not. */
@@ -86,7 +86,7 @@ export interface Run extends Announcement {
   readonly subject: string
   /** What users see and claim by; shows the repository's name at claim time. */
   readonly key: string
-  /** What the key is within its subject, free of the repository's name. */
+  /** The key within the subject, without the repository's name. */
   readonly pair: string
   readonly repo: string | null
   readonly pr: number | null
@@ -104,13 +104,13 @@ export interface Run extends Announcement {
   readonly reports: readonly ReportGroup[]
   /** GitHub's time of the event that made this head the head; null while that is unverified. */
   readonly orderAt: number | null
-  /** The newest event of this key that was decided on. */
+  /** The newest event of this key that was decided. */
   readonly lastEventAt: number | null
   readonly rerunWanted: boolean
   readonly leaseHash: string | null
-  /** Hashes of earlier leases, newest first, so that an old token is told `lease_lost`, not 401. */
+  /** Hashes of earlier leases, newest first: an old token gets `lease_lost` instead of 401. */
   readonly pastLeaseHashes: string
-  /** The lease whose holder completed the last ended round: its repeat is answered, not refused. */
+  /** The lease that completed the last round: a repeated completion is answered, not refused. */
   readonly completedLeaseHash: string | null
   readonly leaseMs: number
   readonly leaseExpiresAt: number | null
@@ -122,7 +122,7 @@ export interface Run extends Announcement {
   readonly tokenUntil: number | null
   /** Since when a pending run may be leased; null while it queues behind another. */
   readonly availableAt: number | null
-  /** When the sweeper has to look at it next; null when never. */
+  /** When the sweeper has to check it next; null when never. */
   readonly dueAt: number | null
   readonly attemptsMax: number
   readonly timeoutMs: number
@@ -137,7 +137,7 @@ export interface Run extends Announcement {
   readonly summary: string | null
   readonly description: string | null
   readonly targetUrl: string | null
-  /** JSON texts; never looked into. */
+  /** JSON as text; never parsed. */
   readonly input: string | null
   readonly result: string | null
   readonly errorCode: string | null
@@ -152,8 +152,8 @@ export interface Run extends Announcement {
 }
 
 /**
- * A stretch in which holders could not reach us: the server was down, the store was away, the
- * machine slept or its clock jumped. What ran out in it gets one full lease more: see `endOf`.
+ * A time in which holders could not reach us: the server or the store was down, the machine slept
+ * or its clock jumped. A lease that ran out in it gets one more full lease: see `endOf`.
  */
 export interface Interruption {
   readonly beganAt: number
@@ -162,7 +162,7 @@ export interface Interruption {
 
 export interface Moment {
   readonly now: number
-  /** The recent ones, in the order in which they ended. */
+  /** The recent ones, in the order of their ends. */
   readonly interruptions: readonly Interruption[]
 }
 
@@ -174,7 +174,7 @@ export interface LeaseGrant {
   readonly holder: Holder
   readonly worker: string | null
   readonly token?: LeaseToken | null
-  /** Of the claimer's earlier claims of this key whose answer it never heard. */
+  /** Secrets of earlier claims of this key whose answer never reached the claimer. */
   readonly unanswered?: readonly LeaseSecret[]
 }
 
@@ -191,22 +191,22 @@ export interface LeaseToken {
 }
 
 const pastLeaseHashesKept = 16
-/** An outside caller's run is kept this many further leases for its next claim. */
+/** For this many further leases, the run of an outside caller waits for its next claim. */
 export const furtherLeases = 10
 
 export function isActive(run: Run): boolean {
   return run.state === 'pending' || run.state === 'running' || run.state === 'waiting'
 }
 
-/** In a queue at most one run is ahead: worked on, or free to be leased. The others wait for it. */
+/** In a queue at most one run is ahead: it is active or can be leased. The others wait for it. */
 export function isAhead(run: Run): boolean {
   return isActive(run) && (run.state !== 'pending' || run.availableAt !== null)
 }
 
 /**
- * When `at` is really over. Whoever had not run out when we went absent has a full lease from our
- * return on; a further absence only stops the clock of that lease. So a dead holder is found after
- * two leases and the absences at the latest, however many short ones there were.
+ * When a lease that ends at `at` really ends. A lease that was valid when an interruption began
+ * gets a full lease from the end of the interruption. Further interruptions only pause that lease.
+ * So a dead holder is found after at most two leases plus the interruptions.
  */
 export function endOf(at: number, run: Run, moment: Moment): number {
   let end = at
@@ -217,7 +217,7 @@ export function endOf(at: number, run: Run, moment: Moment): number {
     const extended = isFirst
       ? Math.max(end, endedAt + run.leaseMs)
       : end + Math.max(0, endedAt - Math.max(beganAt, backAt))
-    // One that ended before the lease was renewed gives nothing, and uses nothing up.
+    // An interruption that ended before the lease was renewed changes nothing.
     if (extended > end) backAt = endedAt
     end = extended
   }
@@ -228,7 +228,7 @@ export function hasPassed(at: number | null, run: Run, moment: Moment): boolean 
   return at !== null && at <= moment.now && endOf(at, run, moment) <= moment.now
 }
 
-/** Its token was revoked or has run out. Nobody gets time for that: it was meant to end then. */
+/** Its token was revoked or ran out. No extra time is given: somebody chose this end. */
 export function tokenHasEnded({ tokenUntil }: Run, now: number): boolean {
   return tokenUntil !== null && tokenUntil <= now
 }
@@ -238,7 +238,7 @@ export function leaseIsLost(run: Run, moment: Moment): boolean {
   return tokenHasEnded(run, moment.now) || hasPassed(run.leaseExpiresAt, run, moment)
 }
 
-/** The holder changes: whoever held it before is now told `lease_lost`. */
+/** Removes the holder, which gets `lease_lost` from now on. */
 function withoutLease(run: Run): Run {
   const past = [run.leaseHash, ...run.pastLeaseHashes.split(' ')].filter((hash) => hash)
   return {
@@ -276,8 +276,8 @@ export function start(run: Run, lease: LeaseGrant, now: number): Run {
 }
 
 /**
- * Never lowers what the holder was promised, whatever the clock it is renewed by, unless the holder
- * itself asks for a shorter lease than it has.
+ * Never shortens a lease because of a clock that differs. Only the holder itself can ask for a
+ * shorter lease.
  */
 export function renew(run: Run, leaseMs: number, now: number): Run {
   const promisedAt = leaseMs < run.leaseMs ? null : run.leaseExpiresAt
@@ -297,7 +297,7 @@ export function makePending(run: Run, now: number): Run {
   }
 }
 
-/** Pending, but behind another run of its subject: not to be leased and not counted as waiting. */
+/** Pending behind another run of its subject: it cannot be leased, and its wait has no limit. */
 export function makeQueued(run: Run): Run {
   return { ...withoutLease(run), state: 'pending', availableAt: null, startedAt: null, dueAt: null }
 }
@@ -332,12 +332,12 @@ export function end(run: Run, ending: Ending, now: number): Run {
     result: ending.result ?? null,
     errorCode: ending.errorCode ?? null,
     errorText: ending.errorText ?? null,
-    // A wanted rerun follows a round that came to an outcome, not one that was called off.
+    // A requested rerun follows a round with an outcome, not one that was cancelled.
     rerunWanted: run.rerunWanted && ending.outcome !== undefined,
   }
 }
 
-/** Lost once more than the round allows: it ends instead of finding a further holder. */
+/** Its lease was lost too often in this round: it fails instead of getting another holder. */
 export function isExhausted(run: Run, moment: Moment): boolean {
   return leaseIsLost(run, moment) && run.attempt >= run.attemptsMax
 }
@@ -350,7 +350,7 @@ export function supersede(run: Run, byKey: string, now: number): Run {
   return end(run, { state: 'superseded', supersededBy: byKey }, now)
 }
 
-/** Ends a run without its worker, who is told `lease_lost` from now on. */
+/** Ends a run without its worker, which gets `lease_lost` from now on. */
 export function fail(run: Run, code: string, text: string, now: number): Run {
   return end(
     withoutLease(run),
@@ -360,8 +360,8 @@ export function fail(run: Run, code: string, text: string, now: number): Run {
 }
 
 /**
- * The next round starts without anything of the last one; the run is neither held nor ended.
- * `pastRound` is the last of another run of this key, which is gone.
+ * Starts the next round with nothing of the last one; the run is neither held nor ended.
+ * `pastRound` is the last round of a purged run of this key.
  */
 export function nextRound(run: Run, pastRound: number): Run {
   return {

@@ -1,12 +1,12 @@
 /**
- * Whether a server looks after the store. One that was active a short while ago probably restarts:
- * until it is back nobody can reach it, so nothing is taken from those who try. One that has been
- * away for longer is not coming back soon, and programs that embed the library do its work.
+ * Whether a server is active on the store. A server that was active a short time ago probably
+ * restarts: meanwhile nobody can reach it, so no lease is taken away. If it stays away longer,
+ * programs that embed the library do its work.
  */
 
 const recentMs = 10 * 60_000
 
-/** A server says every five seconds that it is there. */
+/** A server stores a sign of life every five seconds. */
 const silentMsMax = 20_000
 
 export function isActive(aliveAt: number | null, now: number): aliveAt is number {

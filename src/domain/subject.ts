@@ -1,13 +1,13 @@
 /**
- * A subject: what runs are about. Its row is what every claim locks first, and it remembers more
- * than its runs do: which key is current, in which order heads came, which head was last finished.
+ * A subject: what runs are about, such as a pull request. Every claim locks its row first. It keeps
+ * what outlives runs: the current key, the order of heads, the last finished head.
  */
 import { isActive, type Run, type RunState, type Verdict } from './run.ts'
 
-/** How long a subject is remembered after it was last used, with the comment of its runs. */
+/** How long a subject and its comment are kept after the last use. */
 export const subjectKeptMs = 365 * 24 * 3_600_000
 
-/** `closed`: cancelled because its pull request was closed, so it is wanted when that is opened. */
+/** `closed`: cancelled because its pull request was closed; reopening starts it again. */
 export type CurrentEnd = RunState | 'closed'
 
 export interface Subject {
@@ -20,12 +20,12 @@ export interface Subject {
   readonly currentRunId: string | null
   readonly currentPair: string | null
   /**
-   * How the current key's run last ended: it outlives the run. Null while the run has not ended,
-   * and where it was purged before this was kept and is not known to have succeeded.
+   * How the run of the current key last ended; kept after the run is purged. Null while the run has
+   * not ended, and for runs that were purged by versions that did not keep this.
    */
   readonly currentEnded: CurrentEnd | null
   readonly headSha: string | null
-  /** What the current head replaced, when its event said so. */
+  /** The commit that the current head replaced, if its event named it. */
   readonly headBefore: string | null
   /** The current head's order; null while unverified. */
   readonly headAt: number | null
@@ -34,7 +34,7 @@ export interface Subject {
   readonly finishedRunId: string | null
   readonly finishedHeadSha: string | null
   readonly finishedVerdict: Verdict | null
-  /** When the pull request was opened, by GitHub's clock; null while nobody has said. */
+  /** When the pull request was opened, by GitHub's clock; null while unknown. */
   readonly threadCreatedAt: number | null
   readonly createdAt: number
   readonly touchedAt: number
@@ -53,7 +53,7 @@ export function withEnd(subject: Subject, run: Run): Subject {
   return {
     ...subject,
     ...(subject.currentRunId === id && { currentEnded: lastEndOf(run) }),
-    // Only work that came to a result is "last finished"; a supersession later does not undo it.
+    // Only a run with a result is "last finished"; superseding it later does not change that.
     ...(state === 'succeeded' && {
       finishedRunId: id,
       finishedHeadSha: headSha,

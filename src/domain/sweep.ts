@@ -1,14 +1,14 @@
 /**
- * What becomes of a run that nobody attends to. Who leased decides: a run leased by a worker goes
- * back to `pending` for the next one; a run claimed by an outside caller stays for the caller's
- * next claim, and fails `worker_lost` when none comes for ten further leases.
+ * What happens to a run whose holder is silent. A run leased by a worker goes back to `pending` for
+ * the next worker. A run claimed by an outside caller waits for the caller's next claim, and fails
+ * with `worker_lost` after ten more leases.
  */
 import type { Moment, Run } from './run.ts'
 import { endOf, exhaust, fail, furtherLeases, isActive, makePending, tokenHasEnded } from './run.ts'
 
 export interface Swept {
   readonly run: Run
-  /** What happened, or `later` when it only has to be looked at again at its new `dueAt`. */
+  /** What happened, or `later` when it only has to be checked again at its new `dueAt`. */
   readonly what: 'failed' | 'returned' | 'later'
 }
 
@@ -36,7 +36,7 @@ function sweepHeld(run: Run, moment: Moment): Swept {
   }
   if (leaseEndsAt > now) return later(run, Math.min(leaseEndsAt, deadlineEndsAt))
   if (run.holder === 'worker') {
-    // Nobody was lost: a person, or a date, took the run from its holder.
+    // The holder was not lost: its token was revoked or ran out.
     if (tokenEnded) return { run: makePending(run, now), what: 'returned' }
     if (run.attempt >= run.attemptsMax) return { run: exhaust(run, now), what: 'failed' }
     return { run: makePending({ ...run, attempt: run.attempt + 1 }, now), what: 'returned' }

@@ -1,9 +1,9 @@
 /**
  * What a token may be limited to: repositories and run types. Null means no limit.
  *
- * What must hold: a limit to one repository follows that repository, whatever it is called later,
- * and not its name, which somebody else may be given. A pattern goes by the name a repository has
- * now. What belongs to no repository is out of reach of a token that is limited to some.
+ * What must hold: a limit to one repository follows that repository through renames, not its name,
+ * which another repository may get. A pattern is compared with the present name. A token that is
+ * limited to repositories reaches nothing that belongs to no repository.
  */
 
 export interface RepositoryLimit {
@@ -18,9 +18,9 @@ export interface TokenLimits {
   readonly types: readonly string[] | null
 }
 
-/** Where something belongs: our id of its repository and the name that one has now. */
+/** The repository of something: our own id and its present name. */
 export interface RepositoryPlace {
-  /** Null for a repository that this store has never heard of. */
+  /** Null for a repository that this store does not know. */
   readonly id: string | null
   readonly name: string
 }

@@ -50,7 +50,7 @@ function setUp(lifetimeMs = hour) {
     response.end(JSON.stringify({ token, expires_at }))
   })
   api.on(pull, seenPull)
-  const look = () => client.github.look(named('acme/widgets'), 5)
+  const look = () => client.github.headOf(named('acme/widgets'), 5)
   return { ...client, look }
 }
 
@@ -115,7 +115,7 @@ describe('acting in a repository', () => {
       other.on(mint, { body: { token: longToken('other'), expires_at: '2999-01-01T00:00:00Z' } })
       other.on(pull, seenPull)
       const otherClient = clientOf(other.url, { credentials })
-      await Promise.all([look(), otherClient.github.look(named('acme/widgets'), 5)])
+      await Promise.all([look(), otherClient.github.headOf(named('acme/widgets'), 5)])
       expect(other.seen.at(-1)!.headers.authorization).toBe(`Bearer ${longToken('other')}`)
       expect(api.seen.at(-1)!.headers.authorization).toBe(`Bearer ${longToken('m1')}`)
     } finally {
@@ -310,7 +310,7 @@ describe('the private key', () => {
     api.on(lookUp, { status: 404 })
     const privateKey = appKeyPem.replaceAll('\n', '\\n')
     const { github } = clientOf(api.url, { credentials: { appId: 'Iv1.abc', privateKey } })
-    await rejectionOf(github.look(named('acme/widgets'), 5))
+    await rejectionOf(github.headOf(named('acme/widgets'), 5))
     expect(claimsOf(api.seen[0]!).iss).toBe('Iv1.abc')
   })
 

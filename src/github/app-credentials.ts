@@ -1,9 +1,9 @@
 /**
- * Credentials of a GitHub App: a signed text as the App itself, and installation tokens, which are
- * made on demand, kept, and renewed before they run out.
+ * Credentials of a GitHub App: a signed token (JWT) as the App itself, and installation tokens,
+ * which are made on demand, kept, and renewed before they run out.
  *
- * What must hold: a token belongs to the client that made it, for GitHub's word on how long. An
- * installation that is not there is told apart from a thing that is not there.
+ * What must hold: a token is kept only as long as GitHub says. A missing installation is reported
+ * differently from a missing resource.
  */
 import { z } from 'zod'
 import type { Ask } from './ask.ts'
@@ -18,9 +18,9 @@ import type { Transport } from './transport.ts'
 
 const installationKeptMs = 60 * 60_000
 const noInstallationKeptMs = 60_000
-/** Two, should the first be of no use, and a stranger: three times a timeout at most. */
+/** Two installations, then without credentials: at most three timeouts. */
 const anybodyMax = 2
-/** A token this close to its end is not begun with any more. */
+/** A token this close to its end is no longer used. */
 const tokenMarginMs = 5 * 60_000
 
 const installationForm = z.object({ id: z.number(), suspended_at: z.string().nullish() })
@@ -52,7 +52,7 @@ export class AppCredentials implements Credentials {
     this.#tokens = new Remembered(clock)
     this.#askAsApp = createAsk(transport.send, {
       authorization: async () => this.#jwt(),
-      // The refusal's own date has corrected our idea of GitHub's time.
+      // The refusal had a date, so our idea of GitHub's time is right now: try again.
       refused: () => true,
       unseen: () => undefined,
       anybody: async () => ['app'],
@@ -69,10 +69,10 @@ export class AppCredentials implements Credentials {
     try {
       return await this.#tokenOf(id)
     } catch (error) {
-      // Nobody may act for an installation that its account has suspended.
+      // The account has suspended the installation.
       if (isGitHubError(error, 'forbidden')) throw notInstalled(error)
       if (!isGitHubError(error, 'not_found')) throw error
-      // The App was installed anew since: the installation that we remember is of the past.
+      // The App was installed again since: the id that we remember is outdated.
       this.#installations.forget(keyOf(actor), id)
       const newId = await this.#installationOf(actor)
       if (newId === id) throw notInstalled(error)
@@ -137,7 +137,7 @@ export class AppCredentials implements Credentials {
     }
   }
 
-  /** Any will do to ask about public things; without one we ask as nobody. */
+  /** Any installation may read public data; without one we ask without credentials. */
   async #findAny(): Promise<Kept<number | null>> {
     const [usable] = await this.#usable()
     return usable === undefined

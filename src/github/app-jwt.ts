@@ -1,6 +1,6 @@
 /**
- * A GitHub App's proof of itself: a short-lived text signed with its private key. Signed by hand,
- * because it is ten lines and the time in it has to be GitHub's.
+ * The JWT of a GitHub App: a short-lived token signed with its private key. Signed here, because it
+ * is ten lines and must use GitHub's time.
  */
 import type { KeyObject } from 'node:crypto'
 import { createPrivateKey, sign } from 'node:crypto'
@@ -10,7 +10,7 @@ import { SetupError } from '../errors.ts'
 const backdatedSeconds = 60
 const validSeconds = 540
 
-/** The key is never shown, not even what is wrong inside of it. */
+/** Error messages never show the key or details of it. */
 export function readPrivateKey(pem: string): KeyObject {
   const hint = 'Give the PEM file that GitHub made under "Private keys" of the App, unchanged.'
   let key: KeyObject
@@ -22,9 +22,13 @@ export function readPrivateKey(pem: string): KeyObject {
     })
   }
   if (key.asymmetricKeyType === 'rsa') return key
-  throw new SetupError('github_private_key', 'the private key of the GitHub App is no RSA key', {
-    hint,
-  })
+  throw new SetupError(
+    'github_private_key',
+    'the private key of the GitHub App is not an RSA key',
+    {
+      hint,
+    },
+  )
 }
 
 export function makeAppJwt(appId: string, key: KeyObject, githubNowMs: number): string {

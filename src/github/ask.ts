@@ -1,8 +1,8 @@
 /**
  * One question to GitHub: credentials, call, and an answer of the form we asked for.
  *
- * What must hold: after a 401 the call is repeated once, with new credentials, and never twice. An
- * answer of another form is no answer.
+ * What must hold: after a 401 the call is repeated once with new credentials, never twice. An
+ * answer of another form counts as no answer.
  */
 import type { z } from 'zod'
 import type { Reply } from '../github.ts'

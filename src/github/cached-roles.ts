@@ -1,7 +1,6 @@
 /**
- * Roles, remembered for a few minutes: a busy thread asks about the same people again and again.
- * That somebody has no role is kept for less long, because that is what a person mends and then
- * tries at once.
+ * Keeps roles for a few minutes: a busy thread asks about the same people again and again. A
+ * missing role is kept for less time, because a person grants it and then tries again at once.
  */
 import type { Clock } from '../clock.ts'
 import type { GitHub, RoleAnswer } from '../github.ts'
@@ -18,7 +17,7 @@ export function cachedRoles(source: RoleSource, clock: Clock): RoleSource {
     roleOf: (repository, login) => {
       // A name may be another repository's by now; its id is not.
       const place = repository.repoGithubId ?? repository.repo
-      // No name can have a blank in it, and GitHub takes no notice of case in any.
+      // Names contain no blanks, and GitHub ignores their case.
       return remembered.get(`${place} ${login}`.toLowerCase(), async () => {
         const value = await source.roleOf(repository, login)
         const isAbsent = value === 'none' || value === 'no-such-user'

@@ -39,7 +39,7 @@ export async function checkAppHook({ ask, options }: Setup, place: string): Prom
   }
 }
 
-/** GitHub's own record: what it was answered last. The newest come first. */
+/** Reads GitHub's record of sent webhooks, newest first: how the last ones were answered. */
 export async function checkAppDeliveries({ ask }: Setup, place: string): Promise<Finding[]> {
   const name = 'github.deliveries'
   try {
@@ -65,7 +65,7 @@ export async function checkAppDeliveries({ ask }: Setup, place: string): Promise
   }
 }
 
-/** A record without a status tells nothing against us. */
+/** A record without a status is no sign of a problem. */
 const isAccepted = (answered: number | null): boolean =>
   answered === null || (answered >= 200 && answered < 300)
 
@@ -133,7 +133,7 @@ function checkContent(hook: Hook, settings: string): Finding[] {
   return findings
 }
 
-/** Some put a secret into the query; case and a default port make no other address. */
+/** Without the query, which may contain a secret; case and default port are normalised. */
 function withoutQuery(url: string): string {
   if (!URL.canParse(url)) return 'an address that cannot be read'
   const { origin, pathname } = new URL(url)

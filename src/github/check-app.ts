@@ -1,4 +1,4 @@
-/** The set-up as a GitHub App: what it may do, what it hears of, where it is installed. */
+/** Checks a GitHub App: its permissions, its events, its installations. */
 import { z } from 'zod'
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import { checkAppDeliveries, checkAppHook } from './check-app-hook.ts'
@@ -87,7 +87,7 @@ function checkEvents({ events }: Grants, needed: readonly string[], place: strin
   )
 }
 
-/** What an App asks for is not yet what its installations have granted. */
+/** An installation may not have accepted all permissions that the App asks for. */
 async function checkInstallations(setup: Setup, app: Grants, place: string): Promise<Finding[]> {
   const check = 'github.installations'
   const install = `${place} → Install App`

@@ -22,7 +22,7 @@ export interface Setup {
 }
 
 const clockAheadMsMax = 60_000
-/** Less than this part of the hour's calls left is worth a word. */
+/** Warns when less than this part of the hour's calls remains. */
 const fewLeft = 0.1
 
 const rateForm = z.object({
@@ -35,7 +35,7 @@ export async function checkSetup(setup: Setup): Promise<readonly Finding[]> {
   const findings: Finding[] = []
   try {
     findings.push(...(await (setup.isApp ? checkApp(setup) : checkToken(setup))))
-    if (!findings.some(isStandingInTheWay)) findings.push(await checkRate(setup))
+    if (!findings.some(preventsRateCheck)) findings.push(await checkRate(setup))
     findings.unshift(fine('github.api', `GitHub answers at ${shown(setup.options.apiUrl)}`))
   } catch (error) {
     findings.push(unreachable(error, shown(setup.options.apiUrl)))
@@ -43,8 +43,8 @@ export async function checkSetup(setup: Setup): Promise<readonly Finding[]> {
   return [...findings, ...checkClock(setup.transport)]
 }
 
-/** Without credentials, or an installation to ask as, the calls left would be somebody else's. */
-function isStandingInTheWay({ check, level }: Finding): boolean {
+/** Without valid credentials or an installation, the remaining calls would not be ours. */
+function preventsRateCheck({ check, level }: Finding): boolean {
   return level === 'problem' && ['github.credentials', 'github.installations'].includes(check)
 }
 
@@ -63,7 +63,7 @@ async function checkRate({ ask }: Setup): Promise<Finding> {
     )
   } catch (error) {
     if (!(error instanceof GitHubError)) throw error
-    // GitHub Enterprise answers so while limits are off.
+    // GitHub Enterprise answers 404 while limits are off.
     if (error.kind === 'not_found') return fine(check, 'This GitHub has no limits.')
     return unaskable(check, error)
   }

@@ -38,19 +38,19 @@ describe('look', () => {
 
   it('tells head, base, whether it is open, and when', async () => {
     api.on(call, pull)
-    expect(await github.look(named('acme/widgets'), 5)).toEqual(head)
+    expect(await github.headOf(named('acme/widgets'), 5)).toEqual(head)
   })
 
   it('a pull request that is not there is null', async () => {
     api.on(call, { status: 404 })
     api.on('GET /repos/acme/widgets', { body: { id: 77, full_name: 'acme/widgets' } })
-    expect(await github.look(named('acme/widgets'), 5)).toBeNull()
+    expect(await github.headOf(named('acme/widgets'), 5)).toBeNull()
   })
 
   it('one of a repository that we may not see is not known to be missing', async () => {
     api.on('GET /repositories/77/pulls/5', { status: 404 })
     api.on('GET /repositories/77', { status: 404 })
-    const asked = github.look({ repo: 'acme/widgets', repoGithubId: 77 }, 5)
+    const asked = github.headOf({ repo: 'acme/widgets', repoGithubId: 77 }, 5)
     expect(await rejectionOf(asked)).toMatchObject({ kind: 'not_found', status: 404 })
   })
 
@@ -63,13 +63,16 @@ describe('look', () => {
     [502, 'unanswered'],
   ])('%i rejects as %s, after one call', async (status, kind) => {
     api.on(call, { status })
-    expect(await rejectionOf(github.look(named('acme/widgets'), 5))).toMatchObject({ kind, status })
+    expect(await rejectionOf(github.headOf(named('acme/widgets'), 5))).toMatchObject({
+      kind,
+      status,
+    })
     expect(api.calls()).toEqual([call])
   })
 
   it('asks by id alone where that is known: the name may be another repository’s', async () => {
     api.on('GET /repositories/77/pulls/5', pull)
-    expect(await github.look({ repo: 'acme/widgets', repoGithubId: 77 }, 5)).toEqual(head)
+    expect(await github.headOf({ repo: 'acme/widgets', repoGithubId: 77 }, 5)).toEqual(head)
     expect(api.calls()).toEqual(['GET /repositories/77/pulls/5'])
   })
 
@@ -77,7 +80,7 @@ describe('look', () => {
     api.on(call, toId('pulls/5'))
     api.on('GET /repositories/77', { body: { id: 77, full_name: 'acme/gadgets' } })
     api.on('GET /repositories/77/pulls/5', pull)
-    expect(await github.look(named('acme/widgets'), 5)).toEqual(head)
+    expect(await github.headOf(named('acme/widgets'), 5)).toEqual(head)
     expect(api.calls()).toEqual([call, 'GET /repositories/77', 'GET /repositories/77/pulls/5'])
   })
 
@@ -86,14 +89,14 @@ describe('look', () => {
     api.on('GET /repositories/77', { body: { id: 77, full_name: 'acme/gadgets' } })
     const again = 'GET /repositories/77/pulls/5'
     api.on(again, toId('pulls/5'))
-    const error = await rejectionOf(github.look(named('acme/widgets'), 5))
+    const error = await rejectionOf(github.headOf(named('acme/widgets'), 5))
     expect(error).toMatchObject({ kind: 'redirected' })
     expect(api.calls()).toEqual([call, 'GET /repositories/77', again])
   })
 
   it('a redirect without an id rejects', async () => {
     api.on(call, { status: 301, headers: { location: `${api.url}/repos/acme/gadgets/pulls/5` } })
-    expect(await rejectionOf(github.look(named('acme/widgets'), 5))).toMatchObject({
+    expect(await rejectionOf(github.headOf(named('acme/widgets'), 5))).toMatchObject({
       kind: 'redirected',
     })
     expect(api.calls()).toEqual([call])
@@ -102,7 +105,7 @@ describe('look', () => {
   it('a repository that is gone by its id too rejects: nobody asked for the head', async () => {
     api.on(call, toId('pulls/5'))
     api.on('GET /repositories/77', { status: 404 })
-    expect(await rejectionOf(github.look(named('acme/widgets'), 5))).toMatchObject({
+    expect(await rejectionOf(github.headOf(named('acme/widgets'), 5))).toMatchObject({
       kind: 'not_found',
     })
   })
@@ -110,7 +113,7 @@ describe('look', () => {
   it('a new name that is no name is no answer', async () => {
     api.on(call, toId('pulls/5'))
     api.on('GET /repositories/77', { body: { full_name: '../user' } })
-    expect(await rejectionOf(github.look(named('acme/widgets'), 5))).toMatchObject({
+    expect(await rejectionOf(github.headOf(named('acme/widgets'), 5))).toMatchObject({
       kind: 'unanswered',
     })
   })
@@ -118,7 +121,7 @@ describe('look', () => {
   it.each(['widgets', '', 'acme/widgets/pulls', '../widgets', 'acme/..', 'a b/c', 'acme/wid?x'])(
     'the name %j is refused before anything is sent',
     async (repo) => {
-      const error = await rejectionOf(github.look(named(repo), 5))
+      const error = await rejectionOf(github.headOf(named(repo), 5))
       expect(error).toMatchObject({ code: 'invalid_repo', field: 'repo' })
       expect(api.calls()).toEqual([])
     },

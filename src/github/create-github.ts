@@ -73,7 +73,7 @@ export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls & Git
       : tokenCredentials(sendable(options.credentials.token))
   const ask = createAsk(transport.send, credentials)
   return {
-    look: (repository, pr) => look(ask, repository, pr),
+    headOf: (repository, pr) => look(ask, repository, pr),
     roleOf: (repository, login) => roleOf(ask, repository, login),
     ownAccount: () => (isApp ? appAccount(ask, credentials) : userAccount(ask)),
     checkSetup: () => checkSetup({ ask, isApp, transport, options }),

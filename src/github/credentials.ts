@@ -1,6 +1,7 @@
 /**
- * Port: what we show to GitHub, by whom we act as. `app` is the App itself, `account` whatever may
- * ask about public things, `nobody` a stranger, a repository whoever may act there.
+ * Port: the credentials for each actor. `app` is the App itself, `account` any account that may
+ * read public data, `nobody` asks without credentials, and a repository means whoever may act
+ * there.
  */
 
 export type Repository =
@@ -9,19 +10,19 @@ export type Repository =
 export type Actor = 'app' | 'account' | 'nobody' | { readonly installationId: number } | Repository
 
 export interface Credentials {
-  /** The value of the `authorization` header; null to ask without. */
+  /** The value of the `authorization` header; null for none. */
   authorization(actor: Actor): Promise<string | null>
-  /** GitHub answered 401 to it. False when there is no other to be had. */
+  /** GitHub answered 401 to it. False when there are no other credentials to try. */
   refused(actor: Actor, authorization: string): boolean
-  /** GitHub answered 404: perhaps to somebody who may no longer look there. */
+  /** GitHub answered 404: perhaps these credentials no longer have access. */
   unseen(actor: Actor): void
-  /** Who may ask about public things, each with a limit of its own: a few, the best first. */
+  /** Actors that may read public data, each with its own rate limit: a few, the best first. */
   anybody(): Promise<readonly Actor[]>
-  /** A name for all who share one rate limit there. */
+  /** The identity: a name for everything that shares one rate limit there. */
   identity(repository: Repository): Promise<string>
 }
 
-/** A token is the same whoever we act as, and stays what it is. */
+/** A token is the same for every actor and never changes. */
 export function tokenCredentials(token: string): Credentials {
   return {
     authorization: async () => `Bearer ${token}`,

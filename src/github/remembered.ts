@@ -1,7 +1,7 @@
 /**
- * Answers kept for a while: concurrent questions under one key are asked once, a rejection is never
- * kept, and the oldest entries make room. Time is monotonic, so that setting the clock neither
- * prolongs nor empties it.
+ * Keeps answers for a while. Concurrent questions with one key are asked once, a rejection is never
+ * kept, and the oldest entries are dropped when it is full. Uses monotonic time, so that setting
+ * the clock has no effect.
  */
 import type { Clock } from '../clock.ts'
 
@@ -36,7 +36,7 @@ export class Remembered<V> {
     return await asked
   }
 
-  /** Only while it is still `value`: who comes late with an old one must not undo the new. */
+  /** Only while it is still `value`: a late caller must not remove a newer value. */
   forget(key: string, value: V): void {
     if (this.#entries.get(key)?.value === value) this.#entries.delete(key)
   }

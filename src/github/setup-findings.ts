@@ -1,4 +1,4 @@
-/** What a set-up needs on GitHub, and how a finding about it is written. */
+/** The permissions that a set-up needs on GitHub, and texts for findings about them. */
 import { warning, type Finding } from '../domain/finding.ts'
 import type { GitHubError } from './errors.ts'
 
@@ -31,7 +31,7 @@ export function reachesAccess(given: string | undefined, needed: 'read' | 'write
   return given === 'admin' || given === 'write' || (given === 'read' && needed === 'read')
 }
 
-/** A question of the check itself that got no useful answer. */
+/** A check that got no useful answer from GitHub. */
 export function unaskable(check: string, error: GitHubError): Finding {
   if (error.kind === 'rate_limited') {
     const until = new Date(error.until ?? 0).toISOString()
@@ -42,7 +42,7 @@ export function unaskable(check: string, error: GitHubError): Finding {
   return warning(check, detail, `Try again; the request id is ${error.requestId}.`)
 }
 
-/** Where to give a webhook its address. */
+/** The address to set as the Webhook URL. */
 export function webhookAddress(publicUrl: string | null): string {
   if (publicUrl === null)
     return `the address at which GitHub reaches this server, with ${webhookPath}`

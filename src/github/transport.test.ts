@@ -37,7 +37,7 @@ describe('every request', () => {
   it('is told in the log once, with both ids and the template of its path', async () => {
     api.on('GET /repos/acme/widgets/pulls/5', { status: 410 })
     const { github, lines } = clientOf(api.url)
-    await rejectionOf(github.look(named('acme/widgets'), 5))
+    await rejectionOf(github.headOf(named('acme/widgets'), 5))
     expect(lines).toEqual([
       [
         {
@@ -193,7 +193,7 @@ describe('secrets', () => {
     api.on('GET /repos/acme/widgets/pulls/5', echo)
     api.on('GET /repos/acme/widgets', echo)
     const { github, lines } = clientOf(api.url)
-    const error = await rejectionOf(github.look(named('acme/widgets'), 5))
+    const error = await rejectionOf(github.headOf(named('acme/widgets'), 5))
     expect(everythingOf(error)).not.toContain(theToken)
     expect(everythingOf(lines)).not.toContain(theToken)
     expect(everythingOf(lines)).not.toContain('Bad credentials')

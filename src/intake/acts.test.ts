@@ -14,7 +14,7 @@ import { bot, newThread, person, shaOf } from '../../test/intake/payloads.ts'
 import type { Run } from '../domain/run.ts'
 import type { RoleAnswer } from '../github.ts'
 import type { PullRequestHead } from '../head-source.ts'
-import { LookFailed } from './github-questions.ts'
+import { GitHubNotAsked } from './github-questions.ts'
 import { readEvent } from './webhook-event.ts'
 
 const thread = newThread()
@@ -164,7 +164,7 @@ describe('an event of a pull request that GitHub was asked about', () => {
 
   it('cannot be asked about without GitHub, and then arrival decides', async () => {
     const event = readEvent('guid', 'pull_request', thread.on('opened', 'a', 1).payload)
-    expect(await makerOf({}).maker.seePull(event)).toBeNull()
+    expect(await makerOf({}).maker.askPull(event)).toBeNull()
   })
 })
 
@@ -174,7 +174,7 @@ describe('a comment', () => {
   const found = { ...commits, state: 'open', updatedAt: now, pushedAt } as const
 
   it('is claimed for the head GitHub names, and makes no head itself', async () => {
-    const github = { look: async () => found }
+    const github = { headOf: async () => found }
     const claim = await claimOf({ types: commenting, github }, 'issue_comment', comment)
     expect(claim).toMatchObject({ pr: 7, headSha: shaOf('h'), headMaking: false })
   })
@@ -187,8 +187,10 @@ describe('a comment', () => {
     }
     const repository = { id: 77, full_name: 'acme/widgets' }
     const payload = { ...comment, repository }
-    await claimOf({ types: commenting, github: { look } }, 'issue_comment', payload)
-    await makerOf({ github: { look } }).maker.seePull(readEvent('guid', 'issue_comment', payload))
+    await claimOf({ types: commenting, github: { headOf: look } }, 'issue_comment', payload)
+    await makerOf({ github: { headOf: look } }).maker.askPull(
+      readEvent('guid', 'issue_comment', payload),
+    )
     const place = { repo: 'acme/widgets', repoGithubId: 77 }
     expect(asked).toEqual([place, place])
   })
@@ -196,7 +198,7 @@ describe('a comment', () => {
   it('is claimed for our newest run where GitHub cannot be asked or knows nothing', async () => {
     const orderAt = Date.UTC(2025, 11, 30)
     const runs = [{ pr: 7, baseSha: shaOf('b'), headSha: shaOf('own'), orderAt }]
-    for (const github of [null, { look: async () => null }]) {
+    for (const github of [null, { headOf: async () => null }]) {
       const claim = await claimOf({ types: commenting, github, runs }, 'issue_comment', comment)
       expect(claim.headSha).toBe(shaOf('own'))
     }
@@ -206,7 +208,7 @@ describe('a comment', () => {
     ['may have been pushed after it', { ...found, pushedAt: now }],
     ['was pushed nobody knows when', { ...found, pushedAt: null }],
   ])('is refused for a head that %s', async (_what, head) => {
-    const github = { look: async () => head }
+    const github = { headOf: async () => head }
     expect(await acts({ types: commenting, github }, 'issue_comment', comment)).toMatchObject([
       { act: 'refuse', claim: { headSha: shaOf('h') }, comment: { id: 3, author: 'mona' } },
     ])
@@ -216,7 +218,7 @@ describe('a comment', () => {
     ['claim', 'a head seen so lately that the inbox would know of another', Date.UTC(2025, 11, 30)],
     ['refuse', 'a head that may have been replaced since', Date.UTC(2025, 11, 20)],
   ])('is a %s where a run knows %s', async (act, _what, headAt) => {
-    const github = { look: async () => ({ ...found, pushedAt: now }) }
+    const github = { headOf: async () => ({ ...found, pushedAt: now }) }
     const known = { types: commenting, github, subjects: [{ headSha: shaOf('h'), headAt }] }
     expect(await acts(known, 'issue_comment', comment)).toMatchObject([{ act }])
   })
@@ -230,7 +232,7 @@ describe('a comment', () => {
 
   it('edited later counts from when it was written', async () => {
     const edited = { ...comment.comment, updated_at: '2025-12-31T12:00:00Z' }
-    const github = { look: async () => ({ ...found, pushedAt: Date.UTC(2025, 11, 31, 6) }) }
+    const github = { headOf: async () => ({ ...found, pushedAt: Date.UTC(2025, 11, 31, 6) }) }
     const types = { chat: { on: { issue_comment: ['edited'] } } }
     const payload = { ...comment, action: 'edited', comment: edited }
     expect(await acts({ types, github }, 'issue_comment', payload)).toMatchObject([
@@ -249,7 +251,7 @@ describe('a comment', () => {
 
   it('asks once for all types, and not at all when GitHub was just asked', async () => {
     let asked = 0
-    const github = { look: async () => ((asked += 1), found) }
+    const github = { headOf: async () => ((asked += 1), found) }
     const types = { chat: { on: { issue_comment: [] } }, talk: { on: { issue_comment: [] } } }
     const { maker } = makerOf({ types, github })
     const event = readEvent('guid', 'issue_comment', comment)
@@ -262,9 +264,9 @@ describe('a comment', () => {
   })
 
   it('waits while GitHub does not answer', async () => {
-    const github = { look: () => Promise.reject(new LookFailed(new Error('502'))) }
+    const github = { headOf: () => Promise.reject(new GitHubNotAsked(new Error('502'))) }
     const asked = acts({ types: commenting, github }, 'issue_comment', comment)
-    await expect(asked).rejects.toBeInstanceOf(LookFailed)
+    await expect(asked).rejects.toBeInstanceOf(GitHubNotAsked)
   })
 })
 
@@ -282,7 +284,9 @@ describe('a type that asks for a role', () => {
   })
 
   it('waits while nobody can say', async () => {
-    const role = () => Promise.reject(new LookFailed(new Error('502')))
-    await expect(acts({ types, role }, 'pull_request', payload)).rejects.toBeInstanceOf(LookFailed)
+    const role = () => Promise.reject(new GitHubNotAsked(new Error('502')))
+    await expect(acts({ types, role }, 'pull_request', payload)).rejects.toBeInstanceOf(
+      GitHubNotAsked,
+    )
   })
 })

@@ -1,6 +1,7 @@
 /**
- * What a routed event leads to, as acts for the store: asks GitHub what only GitHub knows (roles, a
- * comment's head), and makes the claims. Changes nothing but what is known of repositories.
+ * Plans what the store does about a routed event. Asks GitHub what only GitHub knows (roles, the
+ * head a comment is about) and makes the claims. Changes nothing itself, except that it stores the
+ * repository's id and name.
  */
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { Claim } from '../domain/claim.ts'
@@ -32,10 +33,10 @@ export interface ActPlannerOptions {
       readonly catchUp: Pick<CatchUpStore, 'heardHeads'>
       readonly outbox: Pick<OutboxStore, 'list'>
     }
-  /** Null in the sandbox. Rejects with LookFailed, and so do the roles. */
-  readonly github: Pick<GitHub, 'look'> | null
+  /** Null in the sandbox. Both this and `roles` reject with GitHubNotAsked. */
+  readonly github: Pick<GitHub, 'headOf'> | null
   readonly roles: RoleSource | null
-  readonly account: Pick<OwnAccountWatch, 'current' | 'looked'>
+  readonly account: Pick<OwnAccountWatch, 'current' | 'firstAsked'>
   readonly toClaim: (request: ClaimRequest, actor: string) => Claim
 }
 
@@ -46,27 +47,27 @@ export class ActPlanner {
     this.#options = options
   }
 
-  /** Of an event read from the store: by the rules of now, and knowing who we are. */
+  /** For an event read from the store: by today's rules, once our own account is known. */
   async routesFor(event: WebhookEvent): Promise<readonly TypeRoute[]> {
     const { types, account } = this.#options
-    await account.looked
+    await account.firstAsked
     return routeEvent(event, types, account.current())
   }
 
   /**
-   * How the event's pull request is now; null when nobody can say, and then arrival decides.
-   * Rejects with LookFailed.
+   * The event's pull request as GitHub shows it now. Null when nobody can say: then the order of
+   * arrival decides. Rejects with GitHubNotAsked.
    */
-  async seePull(event: EventFacts): Promise<PullRequestHead | null> {
+  async askPull(event: EventFacts): Promise<PullRequestHead | null> {
     const { repo, repoId, number, isPullRequest } = event
     const { github } = this.#options
     if (github === null || repo === null || number === null || !isPullRequest) return null
-    return await github.look({ repo, repoGithubId: repoId }, number)
+    return await github.headOf({ repo, repoGithubId: repoId }, number)
   }
 
   /**
-   * What the event leads to; with `seen`, what it leads to on a pull request that is like that.
-   * Rejects with LookFailed when it has to be tried again later.
+   * What the event leads to. `seen` is the pull request as GitHub shows it now, where it was asked.
+   * Rejects with GitHubNotAsked when it must be tried again later.
    */
   async actsFor(
     event: EventFacts,
@@ -77,12 +78,12 @@ export class ActPlanner {
     const acts: WebhookAct[] = []
     const wanted = event.reconciled ? await this.#unknownAmong(event, routes) : routes
     const { github } = this.#options
-    const sources = { store: this.#options.store, github: github && lookingOnce(github) }
+    const sources = { store: this.#options.store, github: github && askingOnce(github) }
     for (const route of wanted) acts.push(...(await this.#actsOf(event, route, seen, sources)))
     return seen === null ? acts : acts.map((act) => unlessChanged(act, seen))
   }
 
-  /** Those for whose type this head is not the current one yet: nothing is started twice. */
+  /** Leaves out types that already have this head as the current one, so nothing starts twice. */
   async #unknownAmong(
     event: EventFacts,
     routes: readonly TypeRoute[],
@@ -94,9 +95,9 @@ export class ActPlanner {
   }
 
   /**
-   * Whether this head is the current one already, and on this base where that is what changed. A
-   * run of it is not enough: the head may have been another since. One that ended because its pull
-   * request was closed is no answer for an open one.
+   * Whether this head is already the current one (and has this base, if the base changed). That the
+   * head has a run is not enough: another head may have been current since. A run that ended
+   * because its pull request was closed does not count for an open pull request.
    */
   async isDoneOn(event: EventFacts, { to, type }: TypeRoute): Promise<boolean> {
     const { store } = this.#options
@@ -108,7 +109,7 @@ export class ActPlanner {
     if (subject?.headSha !== head.headSha || subject.currentRunId === null) return false
     if (event.baseChanged && subject.currentPair !== pairOf(head)) return false
     const run = await store.runs.get(subject.currentRunId)
-    // Whatever did not succeed is wanted again, as by the event that nobody heard.
+    // Reopening restarts whatever did not succeed, as the missed event would have done.
     if (event.action === 'reopened') {
       if (run === null) return subject.currentEnded === 'succeeded'
       return isActive(run) || run.state === 'succeeded'
@@ -117,7 +118,7 @@ export class ActPlanner {
     return run.errorCode !== 'pull_request_closed'
   }
 
-  /** For an event that is given up on. */
+  /** For an event that is given up. */
   failuresFor(
     routes: readonly TypeRoute[],
     reason: string,
@@ -142,7 +143,7 @@ export class ActPlanner {
     switch (route.to) {
       case 'start':
       case 'rerun': {
-        if (!isItsHead && isWordOnItsHead(event, route.by)) {
+        if (!isItsHead && concernsOnlyItsHead(event, route.by)) {
           return [ignored(type, 'head-changed-since')]
         }
         const refusal =
@@ -150,13 +151,13 @@ export class ActPlanner {
         if (refusal !== null) {
           return [{ act: 'note', outcome: { type, result: 'ignored', ...refusal, runIds: [] } }]
         }
-        const wish = { type, rerun: route.to === 'rerun', skipReason: null, headNow }
-        return [this.#claim(event, wish, await claimForEvent(event, wish, sources))]
+        const wanted = { type, rerun: route.to === 'rerun', skipReason: null, headNow }
+        return [this.#claim(event, wanted, await claimForEvent(event, wanted, sources))]
       }
       case 'skip': {
         if (!namesNewHead(event)) return notes(route)
-        const wish = { type, rerun: false, skipReason: route.reason, headNow }
-        return [this.#claim(event, wish, await claimForEvent(event, wish, sources))]
+        const wanted = { type, rerun: false, skipReason: route.reason, headNow }
+        return [this.#claim(event, wanted, await claimForEvent(event, wanted, sources))]
       }
       case 'cancel':
         return [{ act: 'cancel', type, repo: route.repo, pr: route.pr }]
@@ -166,8 +167,8 @@ export class ActPlanner {
   }
 
   /**
-   * Whether the event's head has a run on the base that GitHub names, which is not the event's. A
-   * base without one says nothing: it moves with its branch.
+   * Whether the event's head has a run on the base that GitHub names now, if that is not the
+   * event's base. A base without a run proves nothing: a base changes whenever its branch does.
    */
   async #isKnownOn(
     seen: PullRequestHead | null,
@@ -194,16 +195,16 @@ export class ActPlanner {
 }
 
 /**
- * Somebody with rights said something about the head that the event names: who sets a label, or has
- * the role that is asked for. That is no word on commits that were pushed since. (A comment may be
- * older than the head in its own payload, so its time is compared.)
+ * Whether somebody with rights (who set a label, or has the required role) decided about the head
+ * that the event names. Their decision does not cover commits that were pushed later. (A comment
+ * may be older than the head in its own payload, so its time is compared instead.)
  */
-function isWordOnItsHead(event: EventFacts, by: Role | null): boolean {
+function concernsOnlyItsHead(event: EventFacts, by: Role | null): boolean {
   if (event.head === null || isCommand(event.name)) return false
   return by !== null || !namesNewHead(event)
 }
 
-/** The event says that it is open, or closed; GitHub has the last word. */
+/** The event says that the pull request is open or closed; GitHub's present answer wins. */
 function unlessChanged(act: WebhookAct, { state }: PullRequestHead): WebhookAct {
   if (act.act === 'cancel' && state === 'open') return ignored(act.type, 'reopened-since')
   const isForOpen = act.act === 'claim' && act.whileOpen
@@ -218,8 +219,8 @@ function notes(route: TypeRoute): readonly WebhookAct[] {
   return noteOf(route).map((outcome) => ({ act: 'note', outcome }))
 }
 
-/** An event is about one pull request: all types that it concerns go by one answer. */
-function lookingOnce(source: Pick<GitHub, 'look'>): Pick<GitHub, 'look'> {
-  let found: ReturnType<GitHub['look']> | undefined
-  return { look: (repository, pr) => (found ??= source.look(repository, pr)) }
+/** An event is about one pull request, so all run types use one answer of GitHub. */
+function askingOnce(source: Pick<GitHub, 'headOf'>): Pick<GitHub, 'headOf'> {
+  let found: ReturnType<GitHub['headOf']> | undefined
+  return { headOf: (repository, pr) => (found ??= source.headOf(repository, pr)) }
 }

@@ -1,12 +1,12 @@
-/** What a pass of catch-up found, gathered while it goes. */
+/** Collects what a pass of catch-up found, and makes its report. */
 import type { Clock } from '../clock.ts'
 import type { InboxEntry } from '../domain/inbox.ts'
 import { isGitHubError, type GitHubError } from '../github/errors.ts'
 
 export interface CatchUpReport {
-  /** Webhooks that never came and were fetched. */
+  /** Webhooks that never arrived and were fetched. */
   readonly ingested: number
-  /** Pull requests that were not as we knew them. */
+  /** Pull requests that differed from what we knew. */
   readonly reconciled: number
   readonly runsMade: readonly string[]
   readonly runsCancelled: readonly string[]
@@ -15,7 +15,7 @@ export interface CatchUpReport {
     readonly repositories: number
     readonly pullRequests: number
   }
-  /** What was not looked at or not taken, and why. */
+  /** What was not checked or not fetched, and why. */
   readonly skipped: readonly Skipped[]
 }
 
@@ -24,13 +24,13 @@ export interface Skipped {
   readonly reason: string
 }
 
-/** Reasons of a claim that left a run to be worked on. */
+/** Reasons of a claim that left a run to work on. */
 const made = new Set(['new', 'superseded-prior', 'retry', 'returned', 'queued', 'reclaimed'])
 const skippedMax = 100
 
 export class CatchUpNotes {
-  /** True when the process stops: what is left is for the next pass. */
-  readonly isOver: () => boolean
+  /** True when the process stops: the next pass does what remains. */
+  readonly isStopping: () => boolean
   readonly #skipped: Skipped[] = []
   #unnamed = 0
   #isWhole = true
@@ -43,24 +43,24 @@ export class CatchUpNotes {
   repositories = 0
   pullRequests = 0
 
-  constructor(isOver: () => boolean) {
-    this.isOver = isOver
+  constructor(isStopping: () => boolean) {
+    this.isStopping = isStopping
   }
 
-  /** What should have been looked at and was not. */
+  /** Something should have been checked and was not. */
   skip(what: string, reason: string): void {
     this.#isWhole = false
     this.leaveOut(what, reason)
   }
 
-  /** What cannot be looked at in this set-up: named, and nothing is missing for it. */
+  /** Something cannot be checked in this set-up. It is named, but the pass is still complete. */
   leaveOut(what: string, reason: string): void {
     if (this.#skipped.length < skippedMax) this.#skipped.push({ what, reason })
     else this.#unnamed += 1
   }
 
-  /** False when something that should have been looked at was skipped. */
-  get isWhole(): boolean {
+  /** False when something that should have been checked was skipped. */
+  get isComplete(): boolean {
     return this.#isWhole
   }
 
@@ -88,22 +88,22 @@ export class CatchUpNotes {
   }
 }
 
-/** In our own words; an error of GitHub's has nothing else in it. */
-export function wordsFor(error: unknown): string {
-  if (isGitHubError(error, 'rate_limited')) return 'GitHub asks to wait'
+/** Safe to show: the message of a GitHub error contains only our own words. */
+export function errorText(error: unknown): string {
+  if (isGitHubError(error, 'rate_limited')) return 'GitHub asks us to wait'
   return error instanceof Error ? error.message : 'GitHub could not be asked'
 }
 
-/** GitHub tells most times by the second: one within the second of `at` may be after it. */
-export const fromItsSecond = (at: number): number => at - (at % 1000)
+/** Most of GitHub's times are whole seconds, so a time in the same second may be after `at`. */
+export const startOfSecond = (at: number): number => at - (at % 1000)
 
-export const untilWords = (at: number): string =>
-  `GitHub asks to wait until ${new Date(at).toISOString()}`
+export const waitText = (at: number): string =>
+  `GitHub asks us to wait until ${new Date(at).toISOString()}`
 
-/** Where GitHub names no time. */
+/** Used when GitHub names no time. */
 const limitMs = 60_000
 
-/** Until when a limit holds, by the store's clock. */
+/** When the limit ends, by the store's clock. */
 export function limitEnd(
   { until }: GitHubError,
   clock: Clock,

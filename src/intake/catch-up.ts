@@ -1,11 +1,10 @@
 /**
- * Catch-up: what happened on GitHub while no webhook told us. GitHub sends each one once and keeps
- * its record for three days, so at start and every few minutes the record is read, and the pull
- * requests themselves are held against what we know.
+ * Catch-up: finds what happened on GitHub although no webhook arrived. GitHub sends each webhook
+ * once and keeps a record of it for three days. So at start and every few minutes we read that
+ * record, and compare the pull requests with what we know.
  *
- * What must hold: what is found enters by the same door as a webhook and is decided by the same
- * rules, once, however many processes find it; nothing that happened before this store's first
- * start is taken for missed.
+ * What must hold: what is found is received like a webhook and decided by the same rules, once,
+ * even if several processes find it. Nothing from before the store's first start counts as missed.
  */
 import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
@@ -15,21 +14,21 @@ import type { StorePart } from '../store.ts'
 import { CatchUpNotes, type CatchUpReport } from './catch-up-report.ts'
 import { MissedDeliveries, type MissedDeliveriesOptions } from './missed-deliveries.ts'
 import type { OpenedIntake } from './open-intake.ts'
-import { OwedHeadChecks, type OwedHeadChecksOptions } from './owed-head-checks.ts'
+import { PendingHeadChecks, type PendingHeadChecksOptions } from './pending-head-checks.ts'
 import { PullReconciler, type PullReconcilerOptions } from './pull-reconciler.ts'
 
 const everyMs = 5 * 60_000
-/** For all that a pass entered: it is being decided already, but looks at GitHub may hold it up. */
+/** How long a pass waits until its webhooks are decided: asking GitHub may delay them. */
 const decidedWithinMs = 30_000
 
 export interface CatchUpOptions {
-  /** Null in the sandbox: nobody sends us anything there that we could miss. */
+  /** Null in the sandbox: no webhook can be missed there. */
   readonly github: (MissedDeliveriesOptions['github'] & PullReconcilerOptions['github']) | null
   readonly store: MissedDeliveriesOptions['store'] &
     PullReconcilerOptions['store'] &
-    OwedHeadChecksOptions['store'] &
+    PendingHeadChecksOptions['store'] &
     StorePart<{ inbox: 'get' }>
-  readonly runs: OwedHeadChecksOptions['runs']
+  readonly runs: PendingHeadChecksOptions['runs']
   readonly intake: OpenedIntake
   readonly types: MissedDeliveriesOptions['types']
   readonly clock: PullReconcilerOptions['clock']
@@ -38,7 +37,7 @@ export interface CatchUpOptions {
 }
 
 export interface CatchUp extends BackgroundLoop {
-  /** A pass now, and what came of it. */
+  /** Makes a pass now and reports what it found. */
   now(): Promise<CatchUpReport>
 }
 
@@ -49,7 +48,7 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
   const steps =
     parts === null
       ? []
-      : [new MissedDeliveries(parts), new PullReconciler(parts), new OwedHeadChecks(parts)]
+      : [new MissedDeliveries(parts), new PullReconciler(parts), new PendingHeadChecks(parts)]
   let stopping = false
   let latest: Promise<CatchUpReport> = Promise.reject(new Error('no pass was made yet'))
   latest.catch(() => undefined)
@@ -57,12 +56,12 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
   async function pass(): Promise<CatchUpReport> {
     const notes = new CatchUpNotes(() => stopping)
     await options.intake.ready
-    if (parts === null) notes.leaveOut('GitHub', 'in the sandbox there is nothing to catch up with')
+    if (parts === null) notes.leaveOut('GitHub', 'the sandbox has nothing to catch up with')
     for (const step of steps) await step.pass(notes)
     await waitForDecisions(notes)
     const report = notes.report()
     const { ingested, reconciled, skipped } = report
-    if (!notes.isWhole)
+    if (!notes.isComplete)
       log.warn({ ...report }, 'Checked for missed webhooks, but not all: see "skipped"')
     else if (parts !== null && (ingested + reconciled > 0 || skipped.length > 0))
       log.info({ ...report }, 'Checked for missed webhooks')

@@ -1,6 +1,6 @@
 /**
- * From a routed event to the claim it makes. Most events carry the pull request's commits; where
- * one does not (a comment, a check), they are found: by asking GitHub, or among our own runs.
+ * Makes the claim for a routed event. Most events contain the pull request's commits. For those
+ * that do not (a comment, a check), GitHub is asked or our own runs are searched.
  */
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import { isBeforeComment, type NamedHead } from '../domain/comment-head.ts'
@@ -22,39 +22,39 @@ export interface ClaimSources {
       readonly catchUp: Pick<CatchUpStore, 'heardHeads'>
       readonly outbox: Pick<OutboxStore, 'list'>
     }
-  readonly github: Pick<GitHub, 'look'> | null
+  readonly github: Pick<GitHub, 'headOf'> | null
 }
 
 export interface WantedClaim {
   readonly type: string
   readonly rerun: boolean
   readonly skipReason: string | null
-  /** The head that GitHub named when it was asked, where the event itself names another or none. */
+  /** The head that GitHub named when asked, if the event names another or none. */
   readonly headNow: PullRequestHead | null
 }
 
 export interface FoundClaim {
   readonly request: ClaimRequest
-  /** The comment that asked for it, where the head may be newer than that comment. */
+  /** The comment that asked for the run, if the head may be newer than the comment. */
   readonly tooNewFor: AskingComment | null
 }
 
-/** Null when nobody can tell which commits it is about. */
+/** Null when nobody knows which commits the event is about. */
 export async function claimForEvent(
   event: EventFacts,
-  wish: WantedClaim,
+  wanted: WantedClaim,
   sources: ClaimSources,
 ): Promise<FoundClaim | null> {
   const { repo, push } = event
   if (repo === null) return null
-  const common = commonOf(event, wish, sources.store.now())
+  const common = commonOf(event, wanted, sources.store.now())
   if (push !== null) {
     const { ref, sha } = push
     const pair = `push:${ref}:sha-${sha}`
     const job = { kind: 'job', key: `${repo}:${pair}`, pair, subject: ref, repo, sha } as const
     return { request: { ...common, ...job }, tooNewFor: null }
   }
-  const found = await targetOf(event, repo, wish, sources)
+  const found = await targetOf(event, repo, wanted, sources)
   if (found === null) return null
   const { target, head } = found
   const request = { ...common, kind: 'pull_request', repo, ...target } as const
@@ -62,9 +62,9 @@ export async function claimForEvent(
   return { request, tooNewFor: isTooNew ? event.comment : null }
 }
 
-/** How many events of a pull request are looked through for its heads. */
+/** How many events of a pull request are read to find its heads. */
 const heardMax = 200
-/** The inbox keeps four days at least: whatever made a head since then would be found there. */
+/** The inbox keeps at least four days, so an event that made a head since then is still there. */
 const inboxKnowsMs = 3 * 24 * 60 * 60_000
 
 async function mayBeNewer(
@@ -77,8 +77,8 @@ async function mayBeNewer(
   const { comment } = event
   if (comment === null || !isCommand(event.name)) return false
   const heard = await store.catchUp.heardHeads({ lane: laneOf(event) }, heardMax)
-  // A head that was not heard of but seen, or claimed, is one too. Not for longer than the inbox
-  // knows what replaced it: a type that does not listen to pushes keeps the head it started with.
+  // A head known from GitHub's answer or from a claim counts too, but only as long as the inbox
+  // would know what replaced it: a type that ignores pushes keeps the head it started with.
   const kept = (await store.runs.subjectsOf(repo, pr, event.repoId)).flatMap(
     ({ headSha, headAt }): HeardHead[] =>
       headSha === null || headAt === null || headAt < store.now() - inboxKnowsMs
@@ -90,7 +90,7 @@ async function mayBeNewer(
 
 function commonOf(event: EventFacts, { type, rerun, skipReason }: WantedClaim, now: number) {
   const { webhookId, action, sender, eventAt } = event
-  // Ahead of our clock it proves nothing; without it arrival orders, and GitHub is asked.
+  // A time ahead of our clock proves nothing. Without one, arrival decides and GitHub is asked.
   const isUsable = eventAt !== null && !isTooFarAhead(eventAt, now)
   return {
     type,
@@ -108,7 +108,7 @@ function commonOf(event: EventFacts, { type, rerun, skipReason }: WantedClaim, n
   }
 }
 
-/** What merely mentions a head uses the order it has. A push that also reruns made its head. */
+/** An event that only mentions a head keeps its order. A push that also reruns made its head. */
 function headMakingOf(event: EventFacts, rerun: boolean): { readonly headMaking?: boolean } {
   if (event.reconciled || (event.name !== 'pull_request' && event.push === null)) {
     return { headMaking: false }
@@ -137,7 +137,7 @@ async function targetOf(
   { store, github }: ClaimSources,
 ): Promise<FoundTarget | null> {
   const { number, head, check, repoId } = event
-  if (headNow !== null && number !== null) return asLooked(number, headNow)
+  if (headNow !== null && number !== null) return asAsked(number, headNow)
   if (number !== null && head !== null) {
     const { baseSha, headSha, beforeSha, pushedAt } = head
     const before = beforeSha !== null && { beforeSha }
@@ -148,8 +148,8 @@ async function targetOf(
   }
   if (number !== null) {
     const place = { repo, repoGithubId: repoId }
-    const found = github === null ? null : await github.look(place, number)
-    if (found !== null) return asLooked(number, found)
+    const found = github === null ? null : await github.headOf(place, number)
+    if (found !== null) return asAsked(number, found)
     return await newestRun(store, { repo, repoId, pr: number, type })
   }
   if (check === null) return null
@@ -158,7 +158,7 @@ async function targetOf(
   return asKnown(await runOfCheck(store, of, check))
 }
 
-function asLooked(pr: number, head: PullRequestHead): FoundTarget {
+function asAsked(pr: number, head: PullRequestHead): FoundTarget {
   const headSha = head.headSha.toLowerCase()
   const commits = { baseSha: head.baseSha, headSha }
   const target = { pr, ...commits, headMaking: false, headFromGitHub: true } as const
@@ -170,12 +170,13 @@ async function newestRun(store: ClaimSources['store'], of: RunFilter): Promise<F
   return asKnown(items[0])
 }
 
-/** Runs that one commit can have of a type: of several pull requests, and on several bases. */
+/** One commit can have several runs of a type: for several pull requests and bases. */
 const runsPerCommitMax = 50
 
 /**
- * Of the runs on its commit the one that made it, in whichever round; where nobody knows it, the
- * newest. By GitHub's id first: keys of older versions did not tell two pull requests apart.
+ * The run that made the check, in any round; if none is known to have made it, the newest run on
+ * its commit. GitHub's id is compared first: keys of older versions were the same for two pull
+ * requests.
  */
 async function runOfCheck(
   store: ClaimSources['store'],

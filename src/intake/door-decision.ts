@@ -1,6 +1,6 @@
 /**
- * What the sender is told at once: everything that needs no look at GitHub is decided before the
- * answer. Only what leads to something waits to be processed.
+ * What is decided before the sender is answered: everything that needs no question to GitHub. Only
+ * an event that leads to something waits for the processor.
  */
 import type { InboxDecision, TypeOutcome } from '../domain/inbox.ts'
 import type { TypeRoute } from './route-event.ts'
@@ -9,18 +9,18 @@ import { namesNewHead, type EventFacts } from './webhook-event.ts'
 export interface DoorDecision {
   readonly decision: Exclude<InboxDecision, 'duplicate'>
   readonly reason: string | null
-  /** Of an event that is decided for good; else they come with its processing. */
+  /** Only of an event that is decided for good; otherwise the processor adds them. */
   readonly outcomes: readonly TypeOutcome[]
   readonly waits: boolean
 }
 
 export function decideAtDoor(event: EventFacts, routes: readonly TypeRoute[]): DoorDecision {
-  if (routes.length === 0) return { ...ignored(reasonForNobody(event)), waits: renames(event) }
+  if (routes.length === 0) return { ...ignored(reasonWithoutRoutes(event)), waits: renames(event) }
   const acts = routes.some(({ to }) => to !== 'nothing' && to !== 'skip')
   if (acts) return { decision: 'accepted', reason: null, outcomes: [], waits: true }
-  const told = routes.find(({ to }) => to === 'skip') ?? routes[0]
-  const reason = told !== undefined && 'reason' in told ? told.reason : 'no-trigger'
-  // A head that is skipped by rule is still the head, and what worked on another must know.
+  const shown = routes.find(({ to }) => to === 'skip') ?? routes[0]
+  const reason = shown !== undefined && 'reason' in shown ? shown.reason : 'no-trigger'
+  // A head that a rule skips is still the head, so a run on an older head must be superseded.
   const waits = namesNewHead(event) && routes.some(({ to }) => to === 'skip')
   return { ...ignored(reason), outcomes: waits ? [] : routes.flatMap(noteOf), waits }
 }
@@ -39,13 +39,13 @@ function ignored(reason: string): Omit<DoorDecision, 'waits'> {
   return { decision: 'ignored', reason, outcomes: [] }
 }
 
-/** Why an event is ignored that no run type listens to. */
-export function reasonForNobody({ name, action }: EventFacts): string {
+/** Why an event that no run type listens to is ignored. */
+export function reasonWithoutRoutes({ name, action }: EventFacts): string {
   if (name === 'ping') return 'ping'
   return name === 'repository' && action !== null ? `repository-${action}` : 'no-trigger'
 }
 
-/** Nobody starts on it, but a repository has another name from now on. */
+/** No run starts, but the repository has another name from now on. */
 function renames({ name, action, repo, repoId }: EventFacts): boolean {
   const moves = action === 'renamed' || action === 'transferred'
   return name === 'repository' && moves && repo !== null && repoId !== null

@@ -2,7 +2,7 @@
 // an answer rejects, and a refusal is an answer.
 import { describe, expect, it } from 'vitest'
 import { GitHubError, trouble, type GitHubErrorKind } from '../github/errors.ts'
-import { GitHubQuestions, LookFailed } from './github-questions.ts'
+import { GitHubQuestions, GitHubNotAsked } from './github-questions.ts'
 
 const storeNow = 1_000_000
 /** The process's own clock is an hour ahead of the store's. */
@@ -21,7 +21,7 @@ function world(answer: () => Promise<'write'>, identityOf = async () => 'github:
     github: {
       ownIdentity: 'github:app',
       identityOf,
-      look: () => Promise.reject(new Error('not asked here')),
+      headOf: () => Promise.reject(new Error('not asked here')),
       repositoryNamed: () => Promise.reject(new Error('not asked here')),
       roleOf: (repository, login) => (asked.push([repository, login]), answer()),
     },
@@ -48,9 +48,9 @@ describe('a question', () => {
     const limit = refusal('rate_limited', wallNow + 5000)
     const { role, asked, blocks } = world(() => Promise.reject(limit))
     const notBefore = storeNow + 5000
-    await expect(role()).rejects.toMatchObject({ name: 'LookFailed', notBefore })
+    await expect(role()).rejects.toMatchObject({ name: 'GitHubNotAsked', notBefore })
     expect([...blocks]).toEqual([['github:app:1', notBefore]])
-    await expect(role()).rejects.toMatchObject({ name: 'LookFailed', notBefore })
+    await expect(role()).rejects.toMatchObject({ name: 'GitHubNotAsked', notBefore })
     expect(asked).toHaveLength(1)
   })
 
@@ -62,9 +62,9 @@ describe('a question', () => {
     }
     const { role, asked, blocks } = world(async () => 'write', who)
     const notBefore = storeNow + 5000
-    await expect(role()).rejects.toMatchObject({ name: 'LookFailed', notBefore })
+    await expect(role()).rejects.toMatchObject({ name: 'GitHubNotAsked', notBefore })
     expect([...blocks]).toEqual([['github:app', notBefore]])
-    await expect(role()).rejects.toMatchObject({ name: 'LookFailed', notBefore })
+    await expect(role()).rejects.toMatchObject({ name: 'GitHubNotAsked', notBefore })
     expect([askedWho, asked]).toEqual([1, []])
   })
 
@@ -79,7 +79,7 @@ describe('a question', () => {
     const { role, blocks } = world(() => Promise.reject(refusal('unanswered', wallNow + 7000)))
     await expect(role()).rejects.toMatchObject({ notBefore: storeNow + 7000 })
     const { role: plain } = world(() => Promise.reject(new Error('no route')))
-    await expect(plain()).rejects.toMatchObject({ name: 'LookFailed', notBefore: 0 })
+    await expect(plain()).rejects.toMatchObject({ name: 'GitHubNotAsked', notBefore: 0 })
     expect(blocks.size).toBe(0)
   })
 
@@ -92,7 +92,7 @@ describe('a question', () => {
     async (kind, told) => {
       const { role } = world(() => Promise.reject(refusal(kind)))
       await expect(role()).rejects.toMatchObject({
-        name: 'LookFailed',
+        name: 'GitHubNotAsked',
         message: expect.stringContaining('GitHub does not show us the repository') as string,
         hidden: expect.stringMatching(told) as string,
       })
@@ -103,7 +103,7 @@ describe('a question', () => {
     'that fails with %s says nothing of the repository',
     async (kind) => {
       const { role } = world(() => Promise.reject(refusal(kind)))
-      await expect(role()).rejects.toMatchObject({ name: 'LookFailed', hidden: null })
+      await expect(role()).rejects.toMatchObject({ name: 'GitHubNotAsked', hidden: null })
     },
   )
 
@@ -112,7 +112,7 @@ describe('a question', () => {
     expect(await world(async () => 'write', nobody).role()).toBe('write')
     const silent = () => Promise.reject(refusal('unanswered'))
     const { role, asked } = world(async () => 'write', silent)
-    await expect(role()).rejects.toBeInstanceOf(LookFailed)
+    await expect(role()).rejects.toBeInstanceOf(GitHubNotAsked)
     expect(asked).toEqual([])
   })
 })

@@ -1,11 +1,11 @@
 /**
- * What intake and claims ask GitHub: the head of a pull request, the role of a sender, whose a
- * repository's name is.
+ * What intake and claims ask GitHub: the head of a pull request, the role of a sender, which
+ * repository has a name.
  *
- * What must hold: nothing is asked while GitHub wants the asking identity to wait, and a limit that
- * is met here is stored for everybody: going on while limited can get an integration banned. A
- * repository about which GitHub does not answer takes no room from the others. A question without
- * an answer rejects with LookFailed, and is asked again later.
+ * What must hold: nothing is asked while GitHub wants our identity to wait, and a limit met here is
+ * stored for all processes, because GitHub may ban an integration that ignores limits. A repository
+ * about which GitHub does not answer does not slow down the others. A question without an answer
+ * rejects with GitHubNotAsked and is asked again later.
  */
 import type { Clock } from '../clock.ts'
 import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
@@ -15,23 +15,23 @@ import { QuestionLimits } from './question-limits.ts'
 import type { OutboxStore } from '../store/outbox-store.ts'
 import type { Store } from '../store.ts'
 
-/** Where GitHub names no time. */
+/** Used when GitHub names no time. */
 const unnamedWaitMs = 60_000
 
-/** GitHub could not be asked now; what depends on it is decided later. */
-export class LookFailed extends Error {
+/** GitHub gave no answer now; what depends on it is decided later. */
+export class GitHubNotAsked extends Error {
   /** By the store's clock; 0 when GitHub named no time. */
   readonly notBefore: number
   /**
-   * What GitHub answered where it is not ours to see; null when it did not answer. It answers so,
-   * too, while it has trouble of its own, so it is asked a few more times.
+   * GitHub's answer when it hides the repository from us; null when it did not answer. During an
+   * outage GitHub may answer like this too, so it is asked a few more times.
    */
   readonly hidden: string | null
 
   constructor(cause: unknown, notBefore = 0) {
     const isHidden = isGitHubError(cause, 'not_found', 'not_installed', 'forbidden')
     super(isHidden ? hiddenText : 'GitHub could not be asked', { cause })
-    this.name = 'LookFailed'
+    this.name = 'GitHubNotAsked'
     this.notBefore = notBefore
     this.hidden = isHidden ? cause.message : null
   }
@@ -40,7 +40,7 @@ export class LookFailed extends Error {
 const hiddenText =
   'GitHub does not show us the repository; give the token or the GitHub App access to it'
 
-export type AskedGitHub = Pick<GitHub, 'look' | 'roleOf'> &
+export type AskedGitHub = Pick<GitHub, 'headOf' | 'roleOf'> &
   Pick<GitHubCalls, 'identityOf' | 'ownIdentity' | 'repositoryNamed'>
 
 export interface GitHubQuestionsOptions {
@@ -51,7 +51,7 @@ export interface GitHubQuestionsOptions {
   readonly clock: Clock
 }
 
-export class GitHubQuestions implements Pick<GitHub, 'look' | 'roleOf'> {
+export class GitHubQuestions implements Pick<GitHub, 'headOf' | 'roleOf'> {
   readonly #options: GitHubQuestionsOptions
   readonly #room = new QuestionLimits()
 
@@ -59,33 +59,33 @@ export class GitHubQuestions implements Pick<GitHub, 'look' | 'roleOf'> {
     this.#options = options
   }
 
-  look(repository: RepositoryRef, pr: number): ReturnType<GitHub['look']> {
-    return this.#ask(repository, () => this.#options.github.look(repository, pr))
+  headOf(repository: RepositoryRef, pr: number): ReturnType<GitHub['headOf']> {
+    return this.#ask(repository, () => this.#options.github.headOf(repository, pr))
   }
 
   roleOf(repository: RepositoryRef, login: string): ReturnType<GitHub['roleOf']> {
     return this.#ask(repository, () => this.#options.github.roleOf(repository, login))
   }
 
-  repositoryNamed(repo: string, told: number): ReturnType<GitHubCalls['repositoryNamed']> {
+  repositoryNamed(repo: string, unverifiedId: number): ReturnType<GitHubCalls['repositoryNamed']> {
     const place = { repo, repoGithubId: null }
-    return this.#ask(place, () => this.#options.github.repositoryNamed(repo, told))
+    return this.#ask(place, () => this.#options.github.repositoryNamed(repo, unverifiedId))
   }
 
-  /** What waits for its turn rejects with Stopping. */
+  /** Questions that still wait for their turn reject with Stopping. */
   stop(): void {
     this.#room.stop()
   }
 
   #ask<T>(repository: RepositoryRef, question: () => Promise<T>): Promise<T> {
     const { repo, repoGithubId } = repository
-    const party = String(repoGithubId ?? repo)
-    return this.#room.within(party, () => this.#askNow(repository, question))
+    const key = String(repoGithubId ?? repo)
+    return this.#room.within(key, () => this.#askNow(repository, question))
   }
 
   async #askNow<T>(repository: RepositoryRef, question: () => Promise<T>): Promise<T> {
     const { ownIdentity } = this.#options.github
-    // Who we are there is asked as ourselves; until then, what we hear of limits is about us.
+    // We find out our identity there as ourselves, so until then a limit concerns ourselves.
     let identity: string | null = ownIdentity
     try {
       await this.#mayAsk(ownIdentity)
@@ -97,7 +97,7 @@ export class GitHubQuestions implements Pick<GitHub, 'look' | 'roleOf'> {
     }
   }
 
-  /** Null where we are nobody: then the question itself is refused, and that is its answer. */
+  /** Null where we have no access: then the question itself is refused, and that is its answer. */
   async #identityOf(repository: RepositoryRef): Promise<string | null> {
     try {
       return await this.#options.github.identityOf(repository)
@@ -111,13 +111,14 @@ export class GitHubQuestions implements Pick<GitHub, 'look' | 'roleOf'> {
   async #mayAsk(identity: string | null): Promise<void> {
     if (identity === null) return
     const until = await this.#options.store.outbox.blockedUntil(identity)
-    if (until !== null) throw new LookFailed(new Error(`GitHub wants ${identity} to wait`), until)
+    if (until !== null)
+      throw new GitHubNotAsked(new Error(`GitHub asks ${identity} to wait`), until)
   }
 
   async #failure(error: unknown, identity: string | null): Promise<unknown> {
     const isOurs = error instanceof StoreUnavailableError || error instanceof StoreContendedError
-    if (isOurs || error instanceof LookFailed) return error
-    if (!(error instanceof GitHubError)) return new LookFailed(error)
+    if (isOurs || error instanceof GitHubNotAsked) return error
+    if (!(error instanceof GitHubError)) return new GitHubNotAsked(error)
     const { store, clock } = this.#options
     const now = store.now()
     const until = error.until === null ? null : error.until - clock.wallMs() + now
@@ -125,6 +126,6 @@ export class GitHubQuestions implements Pick<GitHub, 'look' | 'roleOf'> {
       const end = until ?? now + unnamedWaitMs
       await store.outbox.blockIdentity(identity, end, 'rate_limited', 'intake')
     }
-    return new LookFailed(error, until ?? 0)
+    return new GitHubNotAsked(error, until ?? 0)
   }
 }

@@ -1,15 +1,14 @@
 /**
- * The webhook door behind HTTP: verify, decide what can be decided at once, store, answer. A
- * delivery is answered only after its commit; one that is refused leaves nothing behind.
+ * Receives webhooks behind HTTP: verify, decide what can be decided at once, store, answer. GitHub
+ * is answered only after the commit. A refused webhook leaves nothing in the store.
  */
 import type { Metrics } from '../metrics.ts'
 import { runIdsOf, type InboxDecision, type InboxEntry } from '../domain/inbox.ts'
-import type { Once, Store } from '../store.ts'
+import type { IdempotencyKey, Store } from '../store.ts'
 import { decideAtDoor } from './door-decision.ts'
 import { learnRepository } from './learn-repository.ts'
 import type { OwnAccountWatch } from './own-account-watch.ts'
-import { packBody } from './packed-body.ts'
-import { parsePayload } from './parse-payload.ts'
+import { packBody, parsePayload } from './parse-payload.ts'
 import type { Processor } from './processor.ts'
 import { routeEvent, worksOnPullRequests, type RunTypes } from './route-event.ts'
 import { isSignedBy } from './signature.ts'
@@ -23,7 +22,7 @@ import {
   type EventFacts,
 } from './webhook-event.ts'
 
-/** A repeat that comes while the first is being processed waits this long for its runs. */
+/** If a webhook is repeated while the first is being processed, it waits this long for its runs. */
 const repeatWaitMs = 1000
 
 export interface IncomingWebhook {
@@ -31,9 +30,9 @@ export interface IncomingWebhook {
   readonly event: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
-  /** It never came: we found that it had happened. */
+  /** It never arrived: catch-up found it. */
   readonly caughtUp?: boolean
-  /** What GitHub was answered when it sent this; 0 when it reached nobody. */
+  /** The HTTP status that GitHub got when it sent this; 0 when it got no answer. */
   readonly answered?: number | null
 }
 
@@ -46,9 +45,9 @@ export interface IntakeAnswer {
 
 export interface Intake {
   isSigned(body: Buffer, signature: string | undefined): boolean
-  /** Of a delivery whose signature is right, or that GitHub itself told us of. */
+  /** For a webhook with a valid signature, or one that was read from GitHub's record. */
   receive(delivery: IncomingWebhook): Promise<IntakeAnswer>
-  replay(entryId: string, actor: string, once?: Once): Promise<InboxEntry>
+  replay(entryId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<InboxEntry>
 }
 
 export interface IntakeOptions {
@@ -56,7 +55,7 @@ export interface IntakeOptions {
   readonly types: RunTypes
   readonly store: Store
   readonly processor: Processor
-  readonly account: Pick<OwnAccountWatch, 'current' | 'hasLooked'>
+  readonly account: Pick<OwnAccountWatch, 'current' | 'hasAsked'>
   readonly metrics: Metrics
 }
 
@@ -65,8 +64,8 @@ export function createIntake(options: IntakeOptions): Intake {
   return {
     isSigned: (body, signature) => isSignedBy(secrets, body, signature),
     receive: (delivery) => receive(options, delivery),
-    async replay(entryId, actor, once) {
-      const entry = await store.inbox.replay(entryId, actor, once ?? null)
+    async replay(entryId, actor, idempotencyKey) {
+      const entry = await store.inbox.replay(entryId, actor, idempotencyKey ?? null)
       void processor.kick()
       return entry
     },
@@ -77,12 +76,12 @@ async function receive(options: IntakeOptions, delivery: IncomingWebhook): Promi
   const { store, processor, types, account, metrics } = options
   const { webhookId, headers, body } = delivery
   const event = readEvent(webhookId, delivery.event, parsePayload(body))
-  // First: a rule of the configuration is handed the payload, and might change it.
+  // Before the routes: a rule of the configuration gets the payload and might change it.
   const eventKey = eventKeyOf(event)
   const routes = routeEvent(event, types, account.current())
   const door = decideAtDoor(event, routes)
-  // First, too: of what waits for nobody no more than this is done, and it must not be forgotten.
-  if (!door.waits && tellsOfPulls(event, types)) await learnRepository(store, event)
+  // Before it is stored: an event that does not wait is not processed later.
+  if (!door.waits && concernsPullRequests(event, types)) await learnRepository(store, event)
   const received = await store.inbox.receive({
     webhookId,
     event: storedName(event),
@@ -108,17 +107,17 @@ async function receive(options: IntakeOptions, delivery: IncomingWebhook): Promi
     return await repeatAnswer(options, entry, storedId, reason)
   }
   metrics.webhook(event.name, door.decision)
-  // Who we are may change what it means: until that is known it waits to be found.
-  if (door.waits && account.hasLooked()) processor.take(entry, factsOf(event), routes)
+  // Our own account decides what an event means. Until it is known, the event waits in the store.
+  if (door.waits && account.hasAsked()) processor.take(entry, factsOf(event), routes)
   return { inboxId: entry.id, decision: door.decision, reason: door.reason, runIds: [] }
 }
 
-/** A draft leads to nothing yet; but catch-up looks only at repositories that are known. */
-function tellsOfPulls({ name }: EventFacts, types: RunTypes): boolean {
+/** A draft leads to nothing yet, but catch-up checks only repositories that it knows. */
+function concernsPullRequests({ name }: EventFacts, types: RunTypes): boolean {
   return name === 'pull_request' && Object.values(types).some(worksOnPullRequests)
 }
 
-/** With the runs of the first, also when they are only just being made. */
+/** Answers with the runs of the first delivery; waits a moment if they are being made. */
 async function repeatAnswer(
   { store, processor }: IntakeOptions,
   first: InboxEntry,

@@ -9,16 +9,16 @@ import type { Store } from '../store.ts'
 import { openSqlite } from '../stores/open-sqlite.ts'
 import { newWebhook } from '../../test/conformance/inbox/webhooks.ts'
 import { lastHeard, wasClosingHeard } from './last-heard.ts'
-import { packBody } from './packed-body.ts'
+import { packBody } from './parse-payload.ts'
 import { laneOf, makesHead, readEvent, threadLane, type WebhookEvent } from './webhook-event.ts'
 
-const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
+const machine = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 let store: Store
 beforeEach(
   () =>
     void (store = openSqlite(
       { path: ':memory:', exclusive: false },
-      { ...seams, channels: githubDeclarations },
+      { ...machine, channels: githubDeclarations },
     )),
 )
 afterEach(() => store.close())

@@ -1,9 +1,8 @@
-/** What was last heard of a pull request, as far as the inbox remembers. */
+/** What the webhooks in the inbox last said about a pull request. */
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { InboxEntry } from '../domain/inbox.ts'
 import type { StorePart } from '../store.ts'
-import { unpackBody } from './packed-body.ts'
-import { parsePayload } from './parse-payload.ts'
+import { parsePayload, unpackBody } from './parse-payload.ts'
 import { baseRefOf, type Heard } from './seen-pull.ts'
 import { laneOf, readEvent, reconcileEvent, type WebhookEvent } from './webhook-event.ts'
 
@@ -11,16 +10,16 @@ export type HeardStore = StorePart<{ inbox: 'list' | 'body' }> & {
   readonly catchUp: Pick<CatchUpStore, 'lastHeard' | 'wasStateHeard'>
 }
 
-/** Events arrive out of order, but not by this many. */
+/** Events arrive out of order, but never this far out. */
 const readMax = 20
 
-/** What says of a pull request that it is a draft, or none any more. */
+/** Actions that say whether a pull request is a draft. */
 const draftActions = ['opened', 'ready_for_review', 'converted_to_draft']
 
 export async function lastHeard(store: HeardStore, seen: WebhookEvent): Promise<Heard> {
   const lane = laneOf(seen)
   const last = await readEntry(store, await newestOf(store, lane))
-  // A label heard after a change of the base tells of the new one, but nothing acted on that.
+  // A label event after a change of base names the new base, but no run started for that change.
   const made = await readEntry(store, await store.catchUp.lastHeard({ lane, made: true }))
   return {
     last,
@@ -31,33 +30,36 @@ export async function lastHeard(store: HeardStore, seen: WebhookEvent): Promise<
   }
 }
 
-/** Not by the name: that may have been another repository's before. */
+/** By lane, not by name: another repository may have had the name before. */
 export async function wasClosingHeard(store: HeardStore, lane: string): Promise<boolean> {
   return (await store.catchUp.wasStateHeard(lane, 'closed')) === true
 }
 
-/** By the last event that made it a draft, or ready, unless one since then has it as a draft. */
+/** By the last event that changed it, unless a later event shows a draft. */
 async function wasDraft(
   store: HeardStore,
   lane: string,
   others: readonly (WebhookEvent | null)[],
 ): Promise<boolean> {
-  const said = await readEntry(
+  const lastDraftEvent = await readEntry(
     store,
     await store.catchUp.lastHeard({ lane, actions: draftActions }),
   )
-  const saidAt = said?.eventAt ?? -1
-  if (others.some((event) => event?.draft === true && (event.eventAt ?? 0) > saidAt)) return true
-  return said?.action === 'opened' ? said.draft : said?.action === 'converted_to_draft'
+  const lastDraftAt = lastDraftEvent?.eventAt ?? -1
+  if (others.some((event) => event?.draft === true && (event.eventAt ?? 0) > lastDraftAt))
+    return true
+  return lastDraftEvent?.action === 'opened'
+    ? lastDraftEvent.draft
+    : lastDraftEvent?.action === 'converted_to_draft'
 }
 
 async function newestOf(store: HeardStore, lane: string): Promise<InboxEntry | null> {
-  const told = await Promise.all(
+  const heard = await Promise.all(
     ['pull_request', reconcileEvent].map((event) =>
       store.inbox.list({ lane, event }, { limit: readMax, cursor: null }),
     ),
   )
-  const [newest] = told
+  const [newest] = heard
     .flatMap(({ items }) => items)
     .toSorted((a, b) => (b.eventAt ?? 0) - (a.eventAt ?? 0) || b.arrival - a.arrival)
   return newest ?? null

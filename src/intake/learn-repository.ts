@@ -1,4 +1,4 @@
-/** What an event tells of its repository: its numeric id, which outlives every rename. */
+/** Stores the id and name of an event's repository. The id stays the same after a rename. */
 import { isTooFarAhead } from '../runs/claim-request.ts'
 import type { Store, StorePart } from '../store.ts'
 import type { EventFacts } from './webhook-event.ts'

@@ -158,7 +158,7 @@ it('a limit in the middle loses nothing of what was read before it', async () =>
   const limit = failure('rate_limited')
   scene.failAt = { page: 50, error: limit }
   expect((await scene.pass()).skipped).toEqual([
-    { what: 'webhooks', reason: 'GitHub asks to wait' },
+    { what: 'webhooks', reason: 'GitHub asks us to wait' },
   ])
   expect(scene.entered).toEqual(['missed-9991'])
   scene.blocks.clear()

@@ -1,10 +1,10 @@
 /**
- * Webhooks that GitHub sent and that never came: its record of them is read from the newest back to
- * where the last pass began, and what the inbox does not have is fetched and taken in, oldest
+ * Finds webhooks that GitHub sent and that never arrived. Reads GitHub's record from the newest
+ * back to where the last pass began. Fetches and receives what the inbox does not have, oldest
  * first.
  *
- * What must hold: what could not be read or fetched is named, and looked for again by the next
- * pass, in whatever process; how far it was read is stored.
+ * What must hold: what could not be read or fetched is named, and the next pass, in any process,
+ * tries again. How far the record was read is stored.
  */
 import { InvalidInputError } from '../errors.ts'
 import type { GitHubCalls, GitHubListings, HookDeliveryItem } from '../github.ts'
@@ -14,25 +14,25 @@ import type { CatchUpStore, DeliveriesRead } from '../store/catch-up-store.ts'
 import type { Clock } from '../clock.ts'
 import type { Store, StorePart } from '../store.ts'
 import {
-  fromItsSecond,
+  startOfSecond,
   limitEnd,
-  untilWords,
-  wordsFor,
+  waitText,
+  errorText,
   type CatchUpNotes,
 } from './catch-up-report.ts'
 import type { Intake } from './intake.ts'
-import { OwedDeliveries } from './owed-deliveries.ts'
+import { UnfetchedDeliveries } from './unfetched-deliveries.ts'
 import { isHeard, type RunTypes } from './route-event.ts'
 
-/** GitHub's own limit. The inbox remembers longer, so nothing is taken in twice. */
+/** How long GitHub keeps its record. The inbox keeps longer, so nothing is received twice. */
 const keptMs = 3 * 24 * 60 * 60_000
-/** The record may lag behind. */
+/** GitHub's record may be late. */
 const marginMs = 15 * 60_000
 const pagesMax = 200
 const fetchedMax = 2000
-/** A dead GitHub is not asked for one webhook after the other. */
+/** After this many failures in a row GitHub is probably down, and the pass stops asking. */
 const failuresMax = 3
-/** Read and fetched at a time, so that a limit that comes in between loses little. */
+/** How many pages are read before their webhooks are fetched: a limit in between loses little. */
 const stepPages = 20
 
 export interface MissedDeliveriesOptions {
@@ -51,26 +51,27 @@ export interface MissedDeliveriesOptions {
   readonly clock: Clock
 }
 
-/** What is left of a pass: it ends, and the next one goes on. */
-interface Room {
+/** What a pass may still do. At zero it ends, and the next pass goes on. */
+interface Remaining {
   pages: number
   fetches: number
-  /** How many in a row GitHub could not give: it may be away, and no other is asked for then. */
+  /** How many webhooks in a row GitHub could not give. */
   failures: number
-  readonly owed: OwedDeliveries
+  readonly unfetched: UnfetchedDeliveries
 }
 
 interface RangeRead {
-  /** Where to go on; null when it was read to its end. */
+  /** Where to go on; null when everything was read. */
   readonly cursor: string | null
   readonly newestAt: number | null
 }
 
-const hasNoRoom = ({ fetches, failures }: Room): boolean => fetches <= 0 || failures >= failuresMax
+const isUsedUp = ({ fetches, failures }: Remaining): boolean =>
+  fetches <= 0 || failures >= failuresMax
 
-/** What is not stored of a webhook that is owed. */
+/** What is not stored of an unfetched webhook. */
 const notKept = { action: null, answered: null } as const
-const nextGoesOn = 'there were too many; the next pass goes on with them'
+const nextGoesOn = 'too many for one pass; the next pass goes on with them'
 
 export class MissedDeliveries {
   readonly #options: MissedDeliveriesOptions
@@ -83,7 +84,7 @@ export class MissedDeliveries {
     const { store, clock, github } = this.#options
     const blockedUntil = await store.outbox.blockedUntil(github.ownIdentity)
     if (blockedUntil !== null) {
-      notes.skip('webhooks', untilWords(blockedUntil))
+      notes.skip('webhooks', waitText(blockedUntil))
       return
     }
     const firstAt = await store.upkeep.firstStartedAt()
@@ -91,54 +92,54 @@ export class MissedDeliveries {
       notes.leaveOut('webhooks', 'no server has been started on this store yet')
       return
     }
-    const oldest = Math.max(fromItsSecond(firstAt), store.now() - keptMs)
+    const oldest = Math.max(startOfSecond(firstAt), store.now() - keptMs)
     try {
       await this.#readAll(oldest, notes)
     } catch (error) {
       if (!(error instanceof GitHubError)) throw error
-      notes.skip('webhooks', wordsFor(error))
+      notes.skip('webhooks', errorText(error))
       if (error.kind !== 'rate_limited') return
       const until = limitEnd(error, clock, store)
       await store.outbox.blockIdentity(github.ownIdentity, until, 'rate_limited', 'catch-up')
     }
   }
 
-  /** What was sent since the last pass, and then what earlier passes had no room for. */
+  /** Reads what was sent since the last pass, then what earlier passes did not reach. */
   async #readAll(oldest: number, notes: CatchUpNotes): Promise<void> {
     const { catchUp } = this.#options.store
     const before = (await catchUp.deliveriesRead()) ?? { to: 0, gap: null }
-    const owed = new OwedDeliveries(before.owed ?? [])
-    const room: Room = { pages: pagesMax, fetches: fetchedMax, failures: 0, owed }
+    const unfetched = new UnfetchedDeliveries(before.owed ?? [])
+    const remaining: Remaining = { pages: pagesMax, fetches: fetchedMax, failures: 0, unfetched }
     let noted: DeliveriesRead = before
     const note = async (read: DeliveriesRead): Promise<void> => {
       noted = read
-      const { items } = owed
+      const { items } = unfetched
       await catchUp.noteDeliveriesRead(items.length === 0 ? read : { ...read, owed: items })
-      owed.noteStored()
+      unfetched.noteStored()
     }
     try {
-      await this.#readRecord(before, oldest, room, notes, note)
-      await this.#fetchOwed(oldest, room, notes)
+      await this.#readRecord(before, oldest, remaining, notes, note)
+      await this.#fetchUnfetched(oldest, remaining, notes)
     } finally {
       const { to, gap } = noted
-      if (owed.isChanged) await note({ to, gap })
+      if (unfetched.isChanged) await note({ to, gap })
     }
   }
 
   async #readRecord(
     { to, gap }: DeliveriesRead,
     oldest: number,
-    room: Room,
+    remaining: Remaining,
     notes: CatchUpNotes,
     note: (read: DeliveriesRead) => Promise<void>,
   ): Promise<void> {
     const until = (at: number): number => Math.max(oldest, at - marginMs)
-    // All of it down to `to` is left then, what was left before included.
+    // Everything from the cursor down to `to` remains, including what remained before.
     const leave = (cursor: string, from: number): Promise<void> =>
       note({ to, gap: { cursor, from } })
-    const newest = await this.#readRange(null, until(gap?.from ?? to), room, notes, leave)
+    const newest = await this.#readRange(null, until(gap?.from ?? to), remaining, notes, leave)
     if (newest === null) {
-      notes.leaveOut('webhooks', 'only an App can ask what was sent to it')
+      notes.leaveOut('webhooks', 'only a GitHub App can read what GitHub sent')
       return
     }
     const { cursor, newestAt } = newest
@@ -146,7 +147,7 @@ export class MissedDeliveries {
       await leave(cursor, newestAt)
       return
     }
-    if (notes.isOver()) return
+    if (notes.isStopping()) return
     if (gap === null) {
       if (newestAt !== null) await note({ to: newestAt, gap: null })
       return
@@ -155,48 +156,51 @@ export class MissedDeliveries {
     await leave(gap.cursor, from)
     try {
       const keep = (reached: string): Promise<void> => leave(reached, from)
-      const older = await this.#readRange(gap.cursor, until(to), room, notes, keep)
+      const older = await this.#readRange(gap.cursor, until(to), remaining, notes, keep)
       if (older !== null && older.cursor !== null) await keep(older.cursor)
-      else if (!notes.isOver()) await note({ to: from, gap: null })
+      else if (!notes.isStopping()) await note({ to: from, gap: null })
     } catch (error) {
       if (!isGitHubError(error, 'invalid', 'not_found')) throw error
-      notes.skip('older webhooks', 'GitHub does not know where we were; they are read from the top')
+      notes.skip(
+        'older webhooks',
+        'GitHub no longer knows our place in the list; the next pass starts at the newest',
+      )
       await note({ to, gap: null })
     }
   }
 
   /**
-   * In steps, each fetched oldest first before the next is read, so that what was read is done with
-   * whatever comes after it. Null when we are no App.
+   * Reads in steps. The webhooks of one step are fetched, oldest first, before the next step is
+   * read, so a failure later loses nothing that was read. Null when we are not an App.
    */
   async #readRange(
     begin: string | null,
     since: number,
-    room: Room,
+    remaining: Remaining,
     notes: CatchUpNotes,
     keep: (cursor: string, newestAt: number) => Promise<void>,
   ): Promise<RangeRead | null> {
     let cursor = begin
     let newestAt: number | null = null
-    /** The first step of which something could not be fetched: from there it is read again. */
+    /** The first step with a webhook that could not be fetched: the next pass reads from there. */
     let failed: { readonly cursor: string | null } | null = null
     for (;;) {
-      const read = await this.#readStep(cursor, since, room, notes)
+      const read = await this.#readStep(cursor, since, remaining, notes)
       if (read === null) return null
       newestAt ??= read.newestAt
-      if (!(await this.#fetch(read.missing.toReversed(), room, notes))) failed ??= { cursor }
+      if (!(await this.#fetch(read.missing.toReversed(), remaining, notes))) failed ??= { cursor }
       cursor = read.nextCursor
-      const isFull = room.pages <= 0 || hasNoRoom(room)
+      const isFull = remaining.pages <= 0 || isUsedUp(remaining)
       if (isFull && (cursor !== null || failed !== null)) notes.skip('older webhooks', nextGoesOn)
-      if (cursor === null || isFull || notes.isOver()) break
+      if (cursor === null || isFull || notes.isStopping()) break
       if (failed === null && newestAt !== null) await keep(cursor, newestAt)
     }
     if (failed === null) return { cursor, newestAt }
-    // Not even the first step of the newest: the next pass begins there anyway.
+    // If the very first step failed, the next pass begins there anyway.
     return { cursor: failed.cursor, newestAt: failed.cursor === null ? null : newestAt }
   }
 
-  async #readStep(begin: string | null, since: number, room: Room, notes: CatchUpNotes) {
+  async #readStep(begin: string | null, since: number, remaining: Remaining, notes: CatchUpNotes) {
     const { github, store, types } = this.#options
     const missing = new Map<string, HookDeliveryItem>()
     let newestAt: number | null = null
@@ -204,7 +208,7 @@ export class MissedDeliveries {
     for (let page = 0; page < stepPages; page += 1) {
       const read = await github.hookDeliveries(cursor)
       if (read === null) return null
-      room.pages -= 1
+      remaining.pages -= 1
       newestAt ??= read.items[0]?.deliveredAt ?? null
       notes.deliveries += read.items.length
       const heard = read.items.filter(
@@ -212,64 +216,69 @@ export class MissedDeliveries {
           deliveredAt >= since && isHeard({ name: event, action }, types),
       )
       const known = await store.catchUp.knownWebhooks([...new Set(heard.map(({ guid }) => guid))])
-      // Each attempt to deliver one event is listed; any of them has all of it.
+      // GitHub lists each try to deliver an event; any of them has the whole event.
       for (const item of heard) {
-        const isOwed = room.owed.has(item.guid)
-        if (!known.has(item.guid) && !isOwed) missing.set(item.guid, item)
+        const isUnfetched = remaining.unfetched.has(item.guid)
+        if (!known.has(item.guid) && !isUnfetched) missing.set(item.guid, item)
       }
       const last = read.items.at(-1)
       cursor = last === undefined || last.deliveredAt < since ? null : read.nextCursor
-      if (cursor === null || room.pages <= 0 || notes.isOver()) break
+      if (cursor === null || remaining.pages <= 0 || notes.isStopping()) break
     }
     return { missing: [...missing.values()], newestAt, nextCursor: cursor }
   }
 
-  /** False when some are left for the next pass. */
+  /** False when some remain for the next pass. */
   async #fetch(
     missing: readonly HookDeliveryItem[],
-    room: Room,
+    remaining: Remaining,
     notes: CatchUpNotes,
   ): Promise<boolean> {
     let isAll = true
     for (const item of missing) {
-      if (notes.isOver() || hasNoRoom(room)) return false
-      if (await this.#fetchOne(item, room, notes)) continue
-      if (!room.owed.add(item, this.#options.store.now())) isAll = false
+      if (notes.isStopping() || isUsedUp(remaining)) return false
+      if (await this.#fetchOne(item, remaining, notes)) continue
+      if (!remaining.unfetched.add(item, this.#options.store.now())) isAll = false
     }
     return isAll
   }
 
-  /** After the others: none of them waits for these. */
-  async #fetchOwed(oldest: number, room: Room, notes: CatchUpNotes): Promise<void> {
+  /** Comes last, so that no new webhook waits for these. */
+  async #fetchUnfetched(oldest: number, remaining: Remaining, notes: CatchUpNotes): Promise<void> {
     const { store } = this.#options
-    const due = room.owed.due(store.now())
+    const due = remaining.unfetched.due(store.now())
     const known = await store.catchUp.knownWebhooks(due.map(({ guid }) => guid))
     for (const item of due) {
       const { guid, deliveredAt } = item
-      if (known.has(guid)) room.owed.remove(guid)
+      if (known.has(guid)) remaining.unfetched.remove(guid)
       else if (deliveredAt < oldest) {
-        notes.skip(`webhook ${guid}`, 'GitHub could not give it, and keeps it no more: given up')
-        room.owed.remove(guid)
-      } else if (notes.isOver() || hasNoRoom(room)) return
-      else if (await this.#fetchOne({ ...item, ...notKept }, room, notes)) room.owed.remove(guid)
-      else room.owed.add({ ...item, ...notKept }, store.now())
+        notes.skip(`webhook ${guid}`, 'given up: GitHub could not give it and no longer keeps it')
+        remaining.unfetched.remove(guid)
+      } else if (notes.isStopping() || isUsedUp(remaining)) return
+      else if (await this.#fetchOne({ ...item, ...notKept }, remaining, notes))
+        remaining.unfetched.remove(guid)
+      else remaining.unfetched.add({ ...item, ...notKept }, store.now())
     }
   }
 
   /** False when GitHub could not give it. */
-  async #fetchOne(item: HookDeliveryItem, room: Room, notes: CatchUpNotes): Promise<boolean> {
+  async #fetchOne(
+    item: HookDeliveryItem,
+    remaining: Remaining,
+    notes: CatchUpNotes,
+  ): Promise<boolean> {
     const { github, intake } = this.#options
     const { id, guid, event, answered } = item
-    room.fetches -= 1
+    remaining.fetches -= 1
     try {
       const sent = await github.hookDelivery(id)
-      room.failures = 0
+      remaining.failures = 0
       if (sent === null) {
-        notes.skip(`webhook ${guid}`, 'GitHub has it no more')
+        notes.skip(`webhook ${guid}`, 'GitHub no longer has it')
         return true
       }
       const body = Buffer.from(JSON.stringify(sent.payload))
-      const headers = tellingHeaders(sent.headers)
+      const headers = keptHeaders(sent.headers)
       const webhook = { webhookId: guid, event, headers, body, caughtUp: true, answered }
       const { inboxId, decision } = await intake.receive(webhook)
       if (decision !== 'duplicate') notes.ingested += 1
@@ -278,17 +287,17 @@ export class MissedDeliveries {
     } catch (error) {
       const isRefused = error instanceof InvalidInputError
       if (!isRefused && !(error instanceof GitHubError)) throw error
-      // Those would be the answer to every other question too.
+      // Every other question would get the same answer.
       if (isGitHubError(error, 'rate_limited', 'unauthorized')) throw error
-      notes.skip(`webhook ${guid}`, wordsFor(error))
-      if (!isRefused) room.failures += 1
+      notes.skip(`webhook ${guid}`, errorText(error))
+      if (!isRefused) remaining.failures += 1
       return isRefused
     }
   }
 }
 
-/** As at the door: what tells of the delivery, and nothing of its signature. */
-function tellingHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+/** The same headers as for a received webhook: without the signature. */
+function keptHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const kept = Object.entries(headers).filter(
     ([name]) => name.startsWith('x-github-') || name === 'user-agent' || name === 'content-type',
   )

@@ -1,4 +1,4 @@
-/** Intake, put together: the door, the processor behind it, and who we are on GitHub. */
+/** Assembles intake: receiving, the processor behind it, and our own account on GitHub. */
 import type { Clock } from '../clock.ts'
 import type { GitHub, OwnAccount } from '../github.ts'
 import { cachedRoles } from '../github/cached-roles.ts'
@@ -31,12 +31,12 @@ export interface OpenedIntake {
   readonly intake: Intake
   readonly acts: ActPlanner
   readonly processor: Processor
-  /** Resolves when it has been tried to learn who we are: from now on what enters is processed. */
+  /** Resolves when GitHub was first asked for our account: from then on events are processed. */
   readonly ready: Promise<void>
-  /** Who we are, after the first time GitHub was asked; null when it did not say. */
+  /** Our account, after GitHub was first asked; null when it did not answer. */
   ownAccount(): Promise<OwnAccount | 'refused' | null>
   start(): void
-  /** Processes what is in hand; the rest is found at the next start. */
+  /** Finishes what was begun; the next start finds the remaining entries. */
   stop(): Promise<void>
 }
 
@@ -57,9 +57,9 @@ export function openIntake(options: OpenIntakeOptions): OpenedIntake {
     intake: createIntake({ secrets, types, store, processor, account, metrics }),
     acts,
     processor,
-    ready: account.looked,
+    ready: account.firstAsked,
     async ownAccount() {
-      await account.looked
+      await account.firstAsked
       return account.isRefused() ? 'refused' : account.current()
     },
     start() {

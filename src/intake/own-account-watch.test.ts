@@ -25,11 +25,11 @@ it('nobody is known before the first look, and the look is over whatever it brin
     const { watching } = watch(answer)
     expect(watching.current()).toBeNull()
     let isOver = false
-    void watching.looked.then(() => (isOver = true))
+    void watching.firstAsked.then(() => (isOver = true))
     await Promise.resolve()
     expect(isOver).toBe(false)
     await watching.kick()
-    await watching.looked
+    await watching.firstAsked
     expect(watching.current()).toBe(answer === app ? app : null)
     expect(watching.isRefused()).toBe(answer === null)
   }
@@ -51,6 +51,6 @@ it('in the sandbox needs no look', async () => {
   const say = (): void => undefined
   const log = { debug: say, info: say, warn: say, error: say }
   const watching = watchOwnAccount({ github: null, scheduler: still, log })
-  await watching.looked
+  await watching.firstAsked
   expect(watching.current()).toMatchObject({ login: 'holdfast', kind: 'app' })
 })

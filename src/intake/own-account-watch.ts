@@ -1,6 +1,6 @@
 /**
- * Learns, in the background, which account we act as. Until GitHub has answered once nobody knows;
- * the first look is waited for before anything is processed, later ones are not.
+ * Asks GitHub, in the background, which account we act as. Events are processed only after the
+ * first try, because our own events must start nothing. Nothing waits for later tries.
  */
 import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
@@ -9,15 +9,15 @@ import { GitHubError } from '../github/errors.ts'
 import type { Log } from '../log.ts'
 import type { Scheduler } from '../scheduler.ts'
 
-const lookAgainMs = 60_000
+const askAgainMs = 60_000
 
 export interface OwnAccountWatch extends BackgroundLoop {
   current(): OwnAccount | null
   /** Whether GitHub refused the credentials when it was last asked. */
   isRefused(): boolean
-  /** Resolves when the first look has ended, whatever came of it. */
-  readonly looked: Promise<void>
-  hasLooked(): boolean
+  /** Resolves when the first try has ended, with or without an answer. */
+  readonly firstAsked: Promise<void>
+  hasAsked(): boolean
 }
 
 export interface OwnAccountWatchOptions {
@@ -27,7 +27,7 @@ export interface OwnAccountWatchOptions {
   readonly log: Log
 }
 
-/** Who the sandbox's events come from when they are our own. */
+/** The sandbox's own account. */
 const sandboxAccount: OwnAccount = { login: 'holdfast', id: null, appId: null, kind: 'app' }
 
 export function watchOwnAccount({
@@ -36,17 +36,17 @@ export function watchOwnAccount({
   log,
 }: OwnAccountWatchOptions): OwnAccountWatch {
   let account = github === null ? sandboxAccount : null
-  let hasLooked = false
+  let hasAsked = false
   let isRefused = false
-  const { promise: looked, resolve } = Promise.withResolvers<void>()
-  const endLook = (): void => {
-    hasLooked = true
+  const { promise: firstAsked, resolve } = Promise.withResolvers<void>()
+  const endFirst = (): void => {
+    hasAsked = true
     resolve()
   }
-  if (account !== null) endLook()
+  if (account !== null) endFirst()
   const loop = backgroundLoop({
     scheduler,
-    everyMs: lookAgainMs,
+    everyMs: askAgainMs,
     pass: async () => {
       try {
         if (account !== null || github === null) return
@@ -56,7 +56,7 @@ export function watchOwnAccount({
           log.warn('GitHub rejects the credentials. To see what is wrong: holdfast doctor')
         else log.info({ login: account.login, kind: account.kind }, 'Signed in to GitHub')
       } finally {
-        endLook()
+        endFirst()
       }
     },
     onError: (error) => {
@@ -69,7 +69,7 @@ export function watchOwnAccount({
     ...loop,
     current: () => account,
     isRefused: () => isRefused,
-    looked,
-    hasLooked: () => hasLooked,
+    firstAsked,
+    hasAsked: () => hasAsked,
   }
 }

@@ -1,8 +1,7 @@
 // Goal: a body is JSON in UTF-8 of a bearable depth, or it is refused with a remedy.
 import { expect, it } from 'vitest'
 import { InvalidInputError } from '../errors.ts'
-import { packBody, unpackBody } from './packed-body.ts'
-import { parsePayload } from './parse-payload.ts'
+import { packBody, parsePayload, unpackBody } from './parse-payload.ts'
 
 function codeOf(body: Buffer): string {
   try {

@@ -1,7 +1,7 @@
 /**
- * Reads a payload that may be anything: a field that is missing, of another type, too long or full
- * of control characters is null. Nothing in here throws, and nothing that gets through can break a
- * database, a log line or a terminal.
+ * Reads fields of a payload that may contain anything. A field that is missing, has another type,
+ * is too long or contains control characters is null. Nothing here throws, and no value it returns
+ * can break a database, a log line or a terminal.
  */
 
 export type Path = readonly string[]

@@ -1,19 +1,23 @@
 /**
- * Processes what was taken in: after the answer, again after a crash, in order per lane.
+ * Processes stored webhooks: after the answer, again after a crash, in order per lane.
  *
- *   received here ──▶ in hand ──▶ acts (looks at GitHub) ──▶ finished, in one commit
- *   found waiting ──┘                └── cannot be decided now ──▶ postponed
+ *   received here ──▶ active ──▶ acts (asks GitHub) ──▶ finished, in one commit
+ *   found waiting ──┘               └── cannot be decided now ──▶ postponed
  *
- * What must hold: nothing is done before the commit that ends the entry's wait, so a crash at any
- * point leaves it waiting for whoever looks next; of one lane one entry is in hand at a time; a
- * process that has too much in hand, of all or of one party, leaves the rest to be found; one entry
- * that cannot be processed holds up no other lane, and its own for no longer than its first try;
- * every try that fails is counted, logged and, unless the store is away, written down with its
- * reason, and there is a last.
+ * What must hold:
+ *  - Nothing is done before the commit that finishes the entry. After a crash the entry still
+ *    waits, and the next process finds it.
+ *  - One entry per lane is active at a time.
+ *  - A process with too many active entries, in total or of one repository, leaves the others in
+ *    the store, where they are found later.
+ *  - An entry that cannot be processed delays no other lane, and its own lane only for its first
+ *    try.
+ *  - Every failed try is counted, logged and, if the store can be written, stored with its reason.
+ *    The number of tries is limited.
  */
 import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
-import { partyOf, type InboxEntry } from '../domain/inbox.ts'
+import { repositoryKeyOf, type InboxEntry } from '../domain/inbox.ts'
 import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Metrics, PutOffReason } from '../metrics.ts'
@@ -22,40 +26,41 @@ import type { Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
 import type { DecidedWebhook, FinishedWebhook, Store, StorePart } from '../store.ts'
 import type { ActPlanner } from './acts.ts'
-import { reasonForNobody } from './door-decision.ts'
-import { LookFailed } from './github-questions.ts'
+import { reasonWithoutRoutes } from './door-decision.ts'
+import { GitHubNotAsked } from './github-questions.ts'
 import { Stopping } from './question-limits.ts'
-import { unpackBody } from './packed-body.ts'
-import { parsePayload } from './parse-payload.ts'
-import { PartyCounts } from './party-counts.ts'
+import { parsePayload, unpackBody } from './parse-payload.ts'
+import { FairSlots } from './fair-slots.ts'
 import type { TypeRoute } from './route-event.ts'
 import type { EventFacts } from './webhook-event.ts'
 import { factsOf, readEvent } from './webhook-event.ts'
 
 const sweepEveryMs = 1000
-/** What takes longer is left in hand, and the sweep goes on with what else is due. */
+/** Entries that take longer stay active, and the sweep goes on with other due entries. */
 const sweepPatienceMs = 1000
-/** Looks in one sweep that find nothing to begin; the next sweep goes on where this one ended. */
-const idleLooksMax = 20
+/** Reads without a new entry that end a sweep; the next sweep goes on where this one ended. */
+const idleReadsMax = 20
 const lanesAfterMax = 1000
-/** What comes beyond that is read from the store when its turn has come. */
-const inHandMax = { ofAll: 4096, ofParty: 1024 }
-/** Of those, read from the store. They have room of their own, whatever else is in hand. */
-const foundMax = { ofAll: 1024, ofParty: 64 }
+/** Entries beyond these are read from the store when their turn comes. */
+const activeMax = { total: 4096, perRepository: 1024 }
+/** Entries that were read from the store have their own slots. */
+const foundMax = { total: 1024, perRepository: 64 }
 const firstPauseMs = 1000
 const pauseMsMax = 5 * 60 * 1000
-/** GitHub may ask for any time; within this one it may have been unblocked by hand. */
+/**
+ * GitHub may ask for any wait; we check again after an hour, as an operator may have unblocked it.
+ */
 const askedPauseMsMax = 60 * 60 * 1000
-/** For what others are the cause of: GitHub does not answer, or the store is contended. */
+/** For causes outside this program: GitHub does not answer, or the store is contended. */
 const patienceMs = 24 * 60 * 60 * 1000
-/** One that was received long ago (we were away, or it is replayed) has not waited until now. */
+/** An old entry (after a downtime or a replay) gets this many tries before it is given up. */
 const patientTriesMin = 10
 /**
- * About nine minutes: longer than a hiccup of GitHub's, or a permission that is being changed.
- * After that a person has to change something, and then to replay it.
+ * About nine minutes: longer than a short outage of GitHub or a change of permissions. After that a
+ * person has to change something and replay the webhook.
  */
 const hiddenTriesMin = 10
-/** A fault of ours: what failed so often will fail tomorrow, too. */
+/** Our own bug: what failed this often will fail again. */
 const faultsMax = 5
 
 type ProcessorStore = StorePart<{ inbox: 'due' | 'body' | 'finish' | 'postpone' }> &
@@ -64,13 +69,13 @@ type ProcessorStore = StorePart<{ inbox: 'due' | 'body' | 'finish' | 'postpone' 
 export interface ProcessorOptions {
   readonly store: ProcessorStore
   readonly runs: Pick<RunsService, 'claimCommitted' | 'runsEnded'>
-  readonly acts: Pick<ActPlanner, 'routesFor' | 'actsFor' | 'seePull' | 'failuresFor'>
+  readonly acts: Pick<ActPlanner, 'routesFor' | 'actsFor' | 'askPull' | 'failuresFor'>
   readonly scheduler: Scheduler
   readonly log: Log
   readonly metrics: Metrics
 }
 
-interface InHand {
+interface ActiveEntry {
   readonly entry: InboxEntry
   readonly event: EventFacts
   readonly routes: readonly TypeRoute[]
@@ -80,10 +85,10 @@ export class Processor {
   readonly #options: ProcessorOptions
   readonly #loop: BackgroundLoop
   readonly #lanes = new Map<string, Promise<void>>()
-  readonly #inHand = new Map<string, Promise<void>>()
-  readonly #taken = new PartyCounts(inHandMax)
-  readonly #found = new PartyCounts(foundMax)
-  /** Where the next look for what is due goes on. */
+  readonly #active = new Map<string, Promise<void>>()
+  readonly #takenSlots = new FairSlots(activeMax)
+  readonly #foundSlots = new FairSlots(foundMax)
+  /** Where the next read of due entries goes on. */
   #after: string | null = null
   readonly #lanesAfter = new Map<string, string>()
   #stopping = false
@@ -103,89 +108,89 @@ export class Processor {
     this.#loop.start()
   }
 
-  /** Waits for what was begun; the rest is found at the next start. */
+  /** Waits for what was begun; the next start finds the remaining entries. */
   async stop(): Promise<void> {
     this.#stopping = true
     await this.#loop.stop()
-    while (this.#inHand.size > 0) await Promise.all(this.#inHand.values())
+    while (this.#active.size > 0) await Promise.all(this.#active.values())
   }
 
-  /** Finds what waits now; also what was just replayed. */
+  /** Looks for waiting entries now, such as one that was just replayed. */
   kick(): Promise<void> {
     return this.#loop.kick()
   }
 
-  /** Takes an entry that was stored a moment ago; it is processed as soon as its lane is free. */
+  /** Takes an entry that was just stored; it is processed as soon as its lane is free. */
   take(entry: InboxEntry, event: EventFacts, routes: readonly TypeRoute[]): void {
-    if (this.#taken.hasRoom(partyOf(entry)))
-      void this.#enqueue({ entry, event, routes }, this.#taken)
+    if (this.#takenSlots.hasFree(repositoryKeyOf(entry)))
+      void this.#enqueue({ entry, event, routes }, this.#takenSlots)
   }
 
-  /** Resolves when this entry is no longer in hand here, or after `ms`. */
+  /** Resolves when this entry is no longer active here, or after `ms`. */
   async decided(entryId: string, ms: number): Promise<void> {
-    const work = this.#inHand.get(entryId)
+    const work = this.#active.get(entryId)
     if (work === undefined) return
     const waited = new AbortController()
     await Promise.race([work, delay(this.#options.scheduler, ms, waited.signal)])
     waited.abort()
   }
 
-  #enqueue(item: InHand, counts: PartyCounts): Promise<void> {
+  #enqueue(item: ActiveEntry, counts: FairSlots): Promise<void> {
     const { id, lane } = item.entry
     const before = this.#lanes.get(lane)
-    const leave = counts.enter(partyOf(item.entry))
+    const leave = counts.take(repositoryKeyOf(item.entry))
     const work = (before ?? Promise.resolve())
-      // Behind others it is only begun when they are done; after a stop that is left to the next.
+      // It begins when the entries before it are done; after a stop the next start does it.
       .then(() => (before !== undefined && this.#stopping ? undefined : this.#process(item)))
       .finally(() => {
         leave()
-        // Found waiting and taken at the same moment it is here twice; the later one stays in hand.
-        if (this.#inHand.get(id) === work) this.#inHand.delete(id)
+        // An entry may be found and taken at the same moment; then only the later one stays active.
+        if (this.#active.get(id) === work) this.#active.delete(id)
         if (this.#lanes.get(lane) === work) this.#lanes.delete(lane)
       })
     this.#lanes.set(lane, work)
-    this.#inHand.set(id, work)
+    this.#active.set(id, work)
     return work
   }
 
-  /** Until nothing is due, of anybody, that is not in hand already. Each is begun once. */
+  /** Goes on until every due entry of every repository is active. Begins each entry once. */
   async #sweep(): Promise<void> {
     const begun = new Set<string>()
     let [sinceStart, idle] = [0, 0]
-    while (!this.#stopping && idle < idleLooksMax) {
-      const free = (await this.#due()).filter(({ id }) => !begun.has(id) && !this.#inHand.has(id))
+    while (!this.#stopping && idle < idleReadsMax) {
+      const free = (await this.#due()).filter(({ id }) => !begun.has(id) && !this.#active.has(id))
       for (const { id } of free) begun.add(id)
       await this.#processStored(free)
       sinceStart += free.length
       idle = free.length === 0 ? idle + 1 : 0
       if (this.#after !== null) continue
-      // Everybody was asked: again only if that may have let others of their lanes go.
+      // All repositories were read. Read again only if finished entries may have freed a lane.
       if (sinceStart === 0) return
       sinceStart = 0
     }
   }
 
-  /** A few of every party, from where the last look ended. */
+  /** A few entries of every repository, from where the last read ended. */
   async #due(): Promise<readonly InboxEntry[]> {
     const asked = { after: this.#after, lanesAfter: this.#lanesAfter }
     const { entries, after, lanesTo } = await this.#options.store.inbox.due(asked)
-    // Of those who are gone, a few may be left; then everybody begins with the first lane.
+    // The map may keep repositories that are gone; when it is too large all begin at lane one.
     if (this.#lanesAfter.size > lanesAfterMax) this.#lanesAfter.clear()
-    for (const [party, lane] of lanesTo) {
-      if (lane === null) this.#lanesAfter.delete(party)
-      else this.#lanesAfter.set(party, lane)
+    for (const [repository, lane] of lanesTo) {
+      if (lane === null) this.#lanesAfter.delete(repository)
+      else this.#lanesAfter.set(repository, lane)
     }
     this.#after = after
     return entries
   }
 
-  /** Reads one body after the other: each may be 25 MB, and only what it says is kept. */
+  /** Reads one body after the other: each may be 25 MB, and only its facts are kept. */
   async #processStored(entries: readonly InboxEntry[]): Promise<void> {
     const work: Promise<void>[] = []
     for (const entry of entries) {
-      if (!this.#found.hasRoom(partyOf(entry))) continue
+      if (!this.#foundSlots.hasFree(repositoryKeyOf(entry))) continue
       const item = await this.#readStored(entry)
-      if (item !== null) work.push(this.#enqueue(item, this.#found))
+      if (item !== null) work.push(this.#enqueue(item, this.#foundSlots))
     }
     const waited = new AbortController()
     const patience = delay(this.#options.scheduler, sweepPatienceMs, waited.signal)
@@ -193,7 +198,7 @@ export class Processor {
     waited.abort()
   }
 
-  async #readStored(entry: InboxEntry): Promise<InHand | null> {
+  async #readStored(entry: InboxEntry): Promise<ActiveEntry | null> {
     try {
       const stored = await this.#options.store.inbox.body(entry.arrival)
       // Another process may have finished and purged it between our two reads.
@@ -203,25 +208,29 @@ export class Processor {
       const routes = await this.#options.acts.routesFor(event)
       return { entry, event: factsOf(event), routes }
     } catch (error) {
-      await this.#giveWay(entry, [], error)
+      await this.#postponeSafely(entry, [], error)
       return null
     }
   }
 
-  async #process({ entry, event, routes }: InHand): Promise<void> {
+  async #process({ entry, event, routes }: ActiveEntry): Promise<void> {
     try {
       await this.#decide(entry, event, routes)
     } catch (error) {
       if (error instanceof Stopping) return
-      await this.#giveWay(entry, routes, error)
+      await this.#postponeSafely(entry, routes, error)
     }
   }
 
-  async #giveWay(entry: InboxEntry, routes: readonly TypeRoute[], error: unknown): Promise<void> {
+  async #postponeSafely(
+    entry: InboxEntry,
+    routes: readonly TypeRoute[],
+    error: unknown,
+  ): Promise<void> {
     try {
       await this.#postpone(entry, routes, error)
     } catch (failure) {
-      this.#say(entry, failure, putOffReason(failure))
+      this.#logPostponed(entry, failure, putOffReason(failure))
     }
   }
 
@@ -229,13 +238,13 @@ export class Processor {
     const { acts } = this.#options
     const { id: entryId, lane } = entry
     const decide = async (looked: boolean): Promise<DecidedWebhook> => {
-      const seen = looked ? await acts.seePull(event) : null
+      const seen = looked ? await acts.askPull(event) : null
       const decided = await acts.actsFor(event, routes, seen)
-      const reason = decided.length === 0 ? reasonForNobody(event) : null
+      const reason = decided.length === 0 ? reasonWithoutRoutes(event) : null
       return { entryId, lane, acts: decided, reason, looked }
     }
     const { result } = await this.#finish(await decide(entry.needsLook))
-    // An event of the same second says otherwise.
+    // Another event of the same second contradicts this one.
     if (result === 'look') await this.#finish(await decide(true))
   }
 
@@ -245,7 +254,7 @@ export class Processor {
     return finished
   }
 
-  /** Whoever waits is woken, and nothing is said before the commit. */
+  /** Wakes whoever waits. Nothing is reported before the commit. */
   #afterCommit({ entry, claims, cancelled }: FinishedWebhook): void {
     const { store, runs, metrics, log } = this.#options
     for (const claim of claims) runs.claimCommitted(claim)
@@ -261,8 +270,8 @@ export class Processor {
 
   async #postpone(entry: InboxEntry, routes: readonly TypeRoute[], error: unknown): Promise<void> {
     const why = putOffReason(error)
-    this.#say(entry, error, why)
-    // Nothing can be written either: it stays due, and is found when the store is back.
+    this.#logPostponed(entry, error, why)
+    // The store cannot be written: the entry stays due and is found when the store is back.
     if (why === 'store') return
     const { store, acts } = this.#options
     const now = store.now()
@@ -276,12 +285,12 @@ export class Processor {
       return
     }
     const pauseMs = Math.min(pauseMsMax, firstPauseMs * 2 ** entry.tries)
-    const notBefore = error instanceof LookFailed ? error.notBefore : 0
+    const notBefore = error instanceof GitHubNotAsked ? error.notBefore : 0
     const dueAt = Math.max(now + pauseMs, Math.min(notBefore, now + askedPauseMsMax))
     await store.inbox.postpone(entry.id, dueAt, putOffText(error))
   }
 
-  #say({ id, webhookId, tries }: InboxEntry, error: unknown, why: PutOffReason): void {
+  #logPostponed({ id, webhookId, tries }: InboxEntry, error: unknown, why: PutOffReason): void {
     const { log, metrics } = this.#options
     metrics.inboxPutOff(why)
     const about = { err: error, inbox_id: id, webhook_id: webhookId, why, tries: tries + 1 }
@@ -289,7 +298,7 @@ export class Processor {
   }
 }
 
-/** What is said of a webhook that was tried for too long, by what stood in its way. */
+/** The reason of a webhook that was given up, by what prevented it. */
 export const givenUpReasons = {
   github: 'github-unavailable',
   hidden: 'repo-not-visible',
@@ -298,22 +307,22 @@ export const givenUpReasons = {
 } as const
 
 /**
- * What GitHub answered, when it has hidden the repository for long enough. The try before must have
- * met the same: after an outage a single such answer proves nothing.
+ * GitHub's answer, if it has hidden the repository for long enough. The try before must have got
+ * the same answer: after an outage one such answer proves nothing.
  */
 function staysHidden({ tries, lastError }: InboxEntry, error: unknown): string | null {
-  if (!(error instanceof LookFailed) || error.hidden === null) return null
+  if (!(error instanceof GitHubNotAsked) || error.hidden === null) return null
   return tries + 1 >= hiddenTriesMin && lastError === error.message ? error.hidden : null
 }
 
 function putOffReason(error: unknown): PutOffReason {
-  if (error instanceof LookFailed) return 'github'
+  if (error instanceof GitHubNotAsked) return 'github'
   if (error instanceof StoreUnavailableError) return 'store'
   return error instanceof StoreContendedError ? 'contended' : 'fault'
 }
 
 function putOffText(error: unknown): string {
-  if (error instanceof LookFailed) return error.message
+  if (error instanceof GitHubNotAsked) return error.message
   if (error instanceof StoreContendedError) return `the store is contended: ${error.message}`
-  return 'an internal error; the log has it'
+  return 'internal error; see the log'
 }

@@ -95,7 +95,7 @@ function sceneOf(scene: Scene) {
   const pass = async (isOver: () => boolean = () => false) => {
     const notes = new CatchUpNotes(isOver)
     await reconciler.pass(notes)
-    return { ...notes.report(), isWhole: notes.isWhole }
+    return { ...notes.report(), isWhole: notes.isComplete }
   }
   return { pass, pages, asked, looked, blocks, askedWho: () => whos }
 }
@@ -118,7 +118,7 @@ it('quiet repositories take turns, ten in each pass, and the next ones are named
     {
       what: 'more quiet repositories',
       reason:
-        'they had no event for 30 days, and 10 are looked at in a pass; ' +
+        'no event for 30 days; each pass checks 10 of them; ' +
         'the next are quiet/1010, quiet/1011, quiet/1012',
     },
   ])

@@ -1,12 +1,12 @@
 /**
- * Pull requests as they are, held against what we know: a head that nobody told us of gets its run,
- * and a run whose pull request was closed unheard is cancelled. Only where webhooks come from, and
- * only what changed after this store's first start. Repositories without an event for a month take
- * turns, a few in each pass.
+ * Compares pull requests on GitHub with what we know. A head without a webhook gets its run, and a
+ * run whose pull request was closed without a webhook is cancelled. Checks only repositories that
+ * send us webhooks, and only changes after this store's first start. Repositories without an event
+ * for a month take turns, a few in each pass.
  *
- * What must hold: nothing is started where an event was heard and led to nothing; nothing is
- * cancelled because of a list, only after the pull request itself says that it is closed; what a
- * pass has no room for is named, and the next one goes on with it.
+ * What must hold: if an event arrived and led to nothing, nothing is started now. A list alone
+ * cancels nothing: the pull request itself must say that it is closed. What a pass cannot finish is
+ * named, and the next pass goes on with it.
  */
 import type { CatchUpStore, UsedRepository } from '../store/catch-up-store.ts'
 import type { Clock } from '../clock.ts'
@@ -16,10 +16,10 @@ import type { OutboxStore } from '../store/outbox-store.ts'
 import type { ActiveState, Page, Store, StorePart } from '../store.ts'
 import type { ActPlanner } from './acts.ts'
 import {
-  fromItsSecond,
+  startOfSecond,
   limitEnd,
-  untilWords,
-  wordsFor,
+  waitText,
+  errorText,
   type CatchUpNotes,
 } from './catch-up-report.ts'
 import type { Intake } from './intake.ts'
@@ -29,17 +29,17 @@ import { threadLane } from './webhook-event.ts'
 
 const usedWithinMs = 30 * 24 * 60 * 60_000
 const repositoriesMax = 200
-/** Of those that were not used for longer. */
+/** Of the repositories that were not used for longer. */
 const quietMax = 10
 const pagesMax = 10
-/** Lists lag behind what they list. */
+/** GitHub's lists may be late. */
 const marginMs = 15 * 60_000
-/** How often all that may have changed is looked at, not only what has since the last pass. */
+/** How often everything is checked, not only what changed since the last pass. */
 const wholeEveryMs = 60 * 60_000
-/** How many pull requests that a list does not have are asked for, each by a request of its own. */
+/** How many pull requests that are not in the list are asked for, with one request each. */
 const askedMax = 50
 
-/** Which pull request it is does not depend on what happened to it. */
+/** Any action will do to find the events of a pull request. */
 const anything: Missed = { action: 'synchronize', baseWas: null }
 const closing: Missed = { action: 'closed', baseWas: null }
 
@@ -63,24 +63,24 @@ export interface PullReconcilerOptions {
 }
 
 interface Mark {
-  /** By GitHub's clock: what was changed before has been looked at. */
+  /** By GitHub's clock: changes before this time were checked. */
   readonly changedAt: number
   readonly wholeAt: number
-  /** What the list was too long for. */
-  readonly rest: Rest | null
+  /** The part of the list that one pass could not read. */
+  readonly remainder: Remainder | null
   /** The last pull request that was asked for because the list does not have it. */
   readonly askedTo: number | null
 }
 
 /** Where to go on with a list that was too long for one pass. */
-interface Rest {
+interface Remainder {
   readonly page: number
   readonly since: number
 }
 
 interface PagesRead {
   readonly listed: readonly ListedPull[]
-  readonly rest: Rest | null
+  readonly remainder: Remainder | null
 }
 
 interface Place extends RepositoryRef {
@@ -99,38 +99,38 @@ export class PullReconciler {
     const { store } = this.#options
     const firstAt = await store.upkeep.firstStartedAt()
     if (firstAt === null) return
-    const since = fromItsSecond(firstAt)
+    const since = startOfSecond(firstAt)
     const usedSince = store.now() - usedWithinMs
     const { items, left } = await store.catchUp.repositoriesInUse(usedSince, repositoriesMax)
     for (const repository of items) {
-      if (notes.isOver()) return
+      if (notes.isStopping()) return
       await this.#safely(repository, since, notes)
-      // Broken off by a stop, it is the first of the next pass.
-      if (notes.isOver()) return
+      // After a stop in the middle, the next pass begins with this repository.
+      if (notes.isStopping()) return
       await store.catchUp.noteLooked(repository.githubId)
     }
     if (left > 0) notes.skip(`${left} more repositories`, 'the next pass begins with them')
-    await this.#lookAtQuiet(usedSince, since, notes)
+    await this.#checkQuiet(usedSince, since, notes)
   }
 
-  /** Many of them are gone for good: one that cannot be asked is named, and nothing is amiss. */
-  async #lookAtQuiet(usedSince: number, firstAt: number, notes: CatchUpNotes): Promise<void> {
+  /** Many quiet repositories no longer exist: one that cannot be asked is only named. */
+  async #checkQuiet(usedSince: number, firstAt: number, notes: CatchUpNotes): Promise<void> {
     const { catchUp } = this.#options.store
     const { items, next } = await catchUp.quietRepositories(usedSince, quietMax)
     for (const repository of items) {
-      if (notes.isOver()) return
-      // What changed before was looked at while it was in use.
-      const since = Math.max(firstAt, fromItsSecond(repository.usedAt))
+      if (notes.isStopping()) return
+      // Earlier changes were checked while the repository was in use.
+      const since = Math.max(firstAt, startOfSecond(repository.usedAt))
       await this.#safely(repository, since, notes, (...about) => notes.leaveOut(...about))
-      if (notes.isOver()) return
+      if (notes.isStopping()) return
       await catchUp.noteQuietLooked(repository)
     }
     if (next.length === 0) return
-    const why = `they had no event for 30 days, and ${quietMax} are looked at in a pass`
+    const why = `no event for 30 days; each pass checks ${quietMax} of them`
     notes.leaveOut('more quiet repositories', `${why}; the next are ${next.join(', ')}`)
   }
 
-  /** One repository that cannot be asked keeps no other from it. */
+  /** A repository that cannot be asked does not stop the others. */
   async #safely(
     of: UsedRepository,
     firstAt: number,
@@ -139,7 +139,7 @@ export class PullReconciler {
   ): Promise<void> {
     const { github, store, clock } = this.#options
     const place = { repo: of.name, repoGithubId: of.githubId }
-    // Whose repository it is, is asked as the App itself.
+    // The App itself asks which installation the repository belongs to.
     let identity = github.ownIdentity
     try {
       let blockedUntil = await store.outbox.blockedUntil(identity)
@@ -148,82 +148,85 @@ export class PullReconciler {
         blockedUntil = await store.outbox.blockedUntil(identity)
       }
       if (blockedUntil !== null) {
-        leave(of.name, untilWords(blockedUntil))
+        leave(of.name, waitText(blockedUntil))
         return
       }
       notes.repositories += 1
       await this.#reconcile(place, firstAt, notes)
     } catch (error) {
       if (!(error instanceof GitHubError)) throw error
-      leave(of.name, wordsFor(error))
+      leave(of.name, errorText(error))
       if (error.kind !== 'rate_limited') return
       const until = limitEnd(error, clock, store)
       await store.outbox.blockIdentity(identity, until, 'rate_limited', 'catch-up')
     }
   }
 
-  /** A stop leaves the mark where it was. */
+  /** After a stop the mark stays where it was. */
   async #reconcile(place: Place, firstAt: number, notes: CatchUpNotes): Promise<void> {
     const { store } = this.#options
     const mark = this.#marks.get(place.repoGithubId)
     const isDue = mark === undefined || Math.abs(store.now() - mark.wholeAt) > wholeEveryMs
-    // What is left of one whole look comes before the next.
-    const isWhole = mark === undefined || (isDue && mark.rest === null)
+    // One full check is finished before the next begins.
+    const isWhole = mark === undefined || (isDue && mark.remainder === null)
     const since = isWhole ? firstAt : Math.max(firstAt, mark.changedAt - marginMs)
-    const { listed, rest } = await this.#changed(place, since, mark?.rest ?? null, notes)
+    const { listed, remainder } = await this.#changed(place, since, mark?.remainder ?? null, notes)
     notes.pullRequests += listed.length
     for (const pull of listed) {
-      if (notes.isOver()) return
-      if (pull.state === 'open') await this.#lookAtOpen(place, pull, notes)
-      else await this.#lookAtClosed(place, pull.number, notes)
+      if (notes.isStopping()) return
+      if (pull.state === 'open') await this.#checkOpen(place, pull, notes)
+      else await this.#checkClosed(place, pull.number, notes)
     }
-    if (rest !== null) {
+    if (remainder !== null) {
       notes.skip(place.repo, `more than ${pagesMax * 100} changed; the next pass goes on`)
     }
     const asksOn = mark?.askedTo ?? null
     const asks = isWhole || asksOn !== null
-    const askedTo = asks ? await this.#lookAtActive(place, asksOn ?? 0, listed, notes) : null
-    if (notes.isOver()) return
+    const askedTo = asks ? await this.#checkActive(place, asksOn ?? 0, listed, notes) : null
+    if (notes.isStopping()) return
     this.#marks.set(place.repoGithubId, {
       changedAt: Math.max(mark?.changedAt ?? firstAt, ...listed.map((pull) => pull.updatedAt)),
       wholeAt: isWhole ? store.now() : mark.wholeAt,
-      rest,
+      remainder,
       askedTo,
     })
   }
 
-  /** What changed since, and then what an earlier pass has left. */
-  async #changed(place: Place, since: number, left: Rest | null, notes: CatchUpNotes) {
+  /** What changed since then, followed by what an earlier pass did not read. */
+  async #changed(place: Place, since: number, left: Remainder | null, notes: CatchUpNotes) {
     const first = await this.#pages(place, { page: 1, since }, notes)
-    // A list that is too long again goes on from there: what was left before lies behind it.
-    const goesOn = first.rest === null && left !== null
-    const more = goesOn ? await this.#pages(place, left, notes) : { listed: [], rest: null }
-    const rest = first.rest ?? more.rest
+    // If the list is too long again, the next pass goes on from there and reaches the rest too.
+    const goesOn = first.remainder === null && left !== null
+    const more = goesOn ? await this.#pages(place, left, notes) : { listed: [], remainder: null }
+    const remainder = first.remainder ?? more.remainder
     const all = [...first.listed, ...more.listed]
     return {
       // Two pages overlap when something changes between them.
       listed: [...new Map(all.map((pull) => [pull.number, pull])).values()],
-      rest: rest && { ...rest, since: Math.min(rest.since, left?.since ?? rest.since) },
+      remainder: remainder && {
+        ...remainder,
+        since: Math.min(remainder.since, left?.since ?? remainder.since),
+      },
     }
   }
 
-  /** What changes moves to the front, so what was not read yet is on this page or a later one. */
-  async #pages(place: Place, from: Rest, notes: CatchUpNotes): Promise<PagesRead> {
+  /** A changed pull request moves to the front, so unread ones are on this page or a later one. */
+  async #pages(place: Place, from: Remainder, notes: CatchUpNotes): Promise<PagesRead> {
     const { since } = from
     const listed: ListedPull[] = []
     for (let page = from.page; page < from.page + pagesMax; page += 1) {
-      if (notes.isOver()) break
+      if (notes.isStopping()) break
       const { items, more } = await this.#options.github.pulls(place, page)
       listed.push(...items.filter(({ updatedAt }) => updatedAt >= since))
       const last = items.at(-1)
-      if (!more || last === undefined || last.updatedAt < since) return { listed, rest: null }
+      if (!more || last === undefined || last.updatedAt < since) return { listed, remainder: null }
     }
-    return { listed, rest: { page: from.page + pagesMax, since } }
+    return { listed, remainder: { page: from.page + pagesMax, since } }
   }
 
-  async #lookAtOpen(place: Place, pull: ListedPull, notes: CatchUpNotes): Promise<void> {
+  async #checkOpen(place: Place, pull: ListedPull, notes: CatchUpNotes): Promise<void> {
     if ((await this.#wantedBy(place, pull)).length === 0) return
-    // The list may be older than what was heard since: the pull request itself is asked.
+    // The list may be older than our newest event, so GitHub is asked for the pull request itself.
     const now = await this.#options.github.pull(place, pull.number)
     if (now?.state !== 'open') return
     for (const missed of await this.#wantedBy(place, now)) {
@@ -231,7 +234,7 @@ export class PullReconciler {
     }
   }
 
-  /** What must have happened for it to be as it is, as far as a type wants something of that. */
+  /** The missed events that explain its state, as far as some run type starts on them. */
   async #wantedBy(place: Place, pull: ListedPull): Promise<readonly Missed[]> {
     const { store, acts } = this.#options
     const heard = await lastHeard(store, readPull(place, pull, anything))
@@ -245,13 +248,13 @@ export class PullReconciler {
         const starts = route.to === 'start' || route.to === 'skip' || route.to === 'failure'
         if (starts && !(await acts.isDoneOn(event, route))) served.add(route.type)
       }
-      // One is enough for each type.
+      // One missed event is enough for each type.
       if (served.size > servedBefore) wanted.push(missed)
     }
     return wanted
   }
 
-  async #lookAtClosed(place: Place, number: number, notes: CatchUpNotes): Promise<void> {
+  async #checkClosed(place: Place, number: number, notes: CatchUpNotes): Promise<void> {
     const { store, github } = this.#options
     if (!(await this.#isWorkedOn(place, number))) return
     if (await wasClosingHeard(store, threadLane(place.repoGithubId, number))) return
@@ -268,10 +271,10 @@ export class PullReconciler {
   }
 
   /**
-   * Runs of pull requests that changed too long ago for the list: some in each pass, by number.
-   * Answers how far they were asked for; null when that were all.
+   * Checks active runs whose pull request is not in the list because it changed too long ago: some
+   * in each pass, by number. Answers the last number that was asked for; null when all were.
    */
-  async #lookAtActive(
+  async #checkActive(
     place: Place,
     after: number,
     listed: readonly ListedPull[],
@@ -282,8 +285,8 @@ export class PullReconciler {
     const left = [...numbers].filter((number) => number > after).toSorted((a, b) => a - b)
     const asked = left.slice(0, askedMax)
     for (const number of asked) {
-      if (notes.isOver()) return null
-      await this.#lookAtClosed(place, number, notes)
+      if (notes.isStopping()) return null
+      await this.#checkClosed(place, number, notes)
     }
     if (left.length <= askedMax) return null
     const count = left.length - askedMax

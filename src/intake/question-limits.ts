@@ -1,15 +1,15 @@
 /**
- * Room for questions that are open at GitHub. One repository about which GitHub does not answer
- * fills its own share; the others' questions go on, and take turns where there is too little room.
+ * Limits how many questions to GitHub are open at a time. If GitHub does not answer about one
+ * repository, that repository fills only its own slots. The others go on and take turns.
  */
-import { PartyCounts } from './party-counts.ts'
+import { FairSlots } from './fair-slots.ts'
 
-const openMax = { ofAll: 64, ofParty: 8 }
+const openMax = { total: 64, perRepository: 8 }
 
-/** Nothing was asked, and nothing has to be noted: whoever comes next begins anew. */
+/** The process stops. Nothing was asked and nothing needs to be stored. */
 export class Stopping extends Error {
   constructor() {
-    super('this process stops')
+    super('this process is stopping')
     this.name = 'Stopping'
   }
 }
@@ -20,13 +20,13 @@ interface Waiter {
 }
 
 export class QuestionLimits {
-  readonly #open = new PartyCounts(openMax)
-  /** Who was let in last stands last. */
+  readonly #open = new FairSlots(openMax)
+  /** In the order of their turns: a repository that had its turn goes to the end. */
   readonly #waiting = new Map<string, Waiter[]>()
   #isStopped = false
 
-  async within<T>(party: string, question: () => Promise<T>): Promise<T> {
-    const leave = await this.#enter(party)
+  async within<T>(repository: string, question: () => Promise<T>): Promise<T> {
+    const leave = await this.#enter(repository)
     try {
       return await question()
     } finally {
@@ -35,7 +35,7 @@ export class QuestionLimits {
     }
   }
 
-  /** From now on nobody waits for room: whoever finds some still asks, the others give up. */
+  /** From now on nobody waits: a question with a free slot is still asked, others are given up. */
   stop(): void {
     this.#isStopped = true
     const waiting = [...this.#waiting.values()].flat()
@@ -43,22 +43,22 @@ export class QuestionLimits {
     for (const { giveUp } of waiting) giveUp(new Stopping())
   }
 
-  async #enter(party: string): Promise<() => void> {
-    if (this.#open.hasRoom(party)) return this.#open.enter(party)
+  async #enter(repository: string): Promise<() => void> {
+    if (this.#open.hasFree(repository)) return this.#open.take(repository)
     if (this.#isStopped) throw new Stopping()
     return await new Promise((go, giveUp) => {
-      const before = this.#waiting.get(party)
-      if (before === undefined) this.#waiting.set(party, [{ go, giveUp }])
+      const before = this.#waiting.get(repository)
+      if (before === undefined) this.#waiting.set(repository, [{ go, giveUp }])
       else before.push({ go, giveUp })
     })
   }
 
   #letIn(): void {
-    for (const [party, waiters] of [...this.#waiting]) {
-      if (!this.#open.hasRoom(party)) continue
-      waiters.shift()?.go(this.#open.enter(party))
-      this.#waiting.delete(party)
-      if (waiters.length > 0) this.#waiting.set(party, waiters)
+    for (const [repository, waiters] of [...this.#waiting]) {
+      if (!this.#open.hasFree(repository)) continue
+      waiters.shift()?.go(this.#open.take(repository))
+      this.#waiting.delete(repository)
+      if (waiters.length > 0) this.#waiting.set(repository, waiters)
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Who may start a type that asks for a role. The payload is no authority on that: GitHub is asked,
- * after the webhook was answered. An unanswered question rejects, and is asked again later.
+ * Who may start a run type that requires a role. The payload does not prove the role, so GitHub is
+ * asked, after the webhook was answered. Without an answer it rejects and is asked again later.
  */
 import type { Role } from '../domain/role.ts'
 import { reachesRole } from '../domain/role.ts'
@@ -14,7 +14,7 @@ export interface Refusal {
 
 export type RoleSource = Pick<GitHub, 'roleOf'>
 
-/** Null when the sender may. */
+/** Null when the sender has the role. */
 export async function refuseSender(
   { sender, repo, repoId }: EventFacts,
   least: Role,
@@ -33,7 +33,7 @@ export async function refuseSender(
   const role = await roles.roleOf({ repo, repoGithubId: repoId }, login)
   switch (role) {
     case 'none':
-      return { reason: 'sender-not-member', detail: `${login} is no member of ${repo}` }
+      return { reason: 'sender-not-member', detail: `${login} is not a member of ${repo}` }
     case 'no-such-user':
       return { reason: 'sender-unknown', detail: `GitHub does not know ${login}` }
     case 'cannot-ask':

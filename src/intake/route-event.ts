@@ -1,17 +1,16 @@
 /**
- * What an event means for each run type, by the configuration alone: no store, no network. What a
- * type's own rule says is asked here too; one that throws fails its own type and no other.
+ * What an event means for each run type, by the configuration alone: no store, no network. The
+ * `when` rule of a type is called here too; if it throws, only that type fails.
  *
  *   rerunOn ─▶ rerun    on ─▶ start    closed ─▶ cancel    anything else ─▶ nothing
  *
- * A rerun also starts what has no run yet, so that an event named in both does what both say.
+ * A rerun also starts a head that has no run yet, so an event in both lists does what both say.
  */
 import type { EventFilter } from '../config.ts'
 import type { Role } from '../domain/role.ts'
 import type { OwnAccount } from '../github.ts'
 import type { RunTypeSettings } from '../settings/settings.ts'
-import { isOwn } from './own-account.ts'
-import type { WebhookEvent } from './webhook-event.ts'
+import type { Sender, WebhookEvent } from './webhook-event.ts'
 
 export type TypeRoute =
   | { readonly to: 'start' | 'rerun'; readonly type: string; readonly by: Role | null }
@@ -21,7 +20,7 @@ export type TypeRoute =
       readonly repo: string
       readonly pr: number
     }
-  /** Its `when` said no. */
+  /** Its `when` rule refused. */
   | { readonly to: 'skip'; readonly type: string; readonly reason: string }
   | {
       readonly to: 'nothing'
@@ -45,19 +44,19 @@ export function routeEvent(
   own: OwnAccount | null,
 ): readonly TypeRoute[] {
   return Object.entries(types).flatMap(([type, settings]) => {
-    const wished = wishOf(event, settings)
-    // Seen by catching up: nobody asked for it to be done again.
+    const listened = intentOf(event, settings)
+    // Catch-up found it: nobody asked for a rerun.
     const startsOnly = event.reconciled && listensTo(settings.on, event)
-    const wish = startsOnly ? 'start' : wished
-    if (wish === null || !isForThisCheck(event, type, types)) return []
-    if (wish === 'cancel') return [cancelOf(event, type)]
-    const obstacle = obstacleTo(event, settings, wish, own)
+    const intent = startsOnly ? 'start' : listened
+    if (intent === null || !isForThisCheck(event, type, types)) return []
+    if (intent === 'cancel') return [cancelOf(event, type)]
+    const obstacle = obstacleTo(event, settings, intent, own)
     if (obstacle !== null) return [{ to: 'nothing', type, ...obstacle }]
-    return [ruleOf(event, type, settings) ?? { to: wish, type, by: settings.by }]
+    return [ruleOf(event, type, settings) ?? { to: intent, type, by: settings.by }]
   })
 }
 
-/** Its commits do not matter any more, but which pull request it is does. */
+/** The commits no longer matter, but the number of the pull request does. */
 function cancelOf({ repo, number, missing }: WebhookEvent, type: string): TypeRoute {
   if (repo !== null && number !== null) return { to: 'cancel', type, repo, pr: number }
   return missing === null
@@ -65,24 +64,25 @@ function cancelOf({ repo, number, missing }: WebhookEvent, type: string): TypeRo
     : { to: 'nothing', type, reason: 'incomplete-payload', detail: `${missing} is missing` }
 }
 
-/** Whether an event of this kind can mean anything to us, whatever else is in it. */
+/** Whether an event of this kind can matter to any run type. */
 export function isHeard(event: Kind, types: RunTypes): boolean {
   const { name, action } = event
   const moves = name === 'repository' && (action === 'renamed' || action === 'transferred')
-  // That it is open again is said also where nobody starts on it: an older `closed` may come late.
+  // Needed even if no type starts on it: an older `closed` may arrive late.
   const reopens = name === 'pull_request' && action === 'reopened'
   return (
     moves ||
     Object.values(types).some(
-      (settings) => wishOf(event, settings) !== null || (reopens && worksOnPullRequests(settings)),
+      (settings) =>
+        intentOf(event, settings) !== null || (reopens && worksOnPullRequests(settings)),
     )
   )
 }
 
 type Kind = Pick<WebhookEvent, 'name' | 'action'>
-type Wish = 'start' | 'rerun' | 'cancel'
+type Intent = 'start' | 'rerun' | 'cancel'
 
-function wishOf(event: Kind, settings: RunTypeSettings): Wish | null {
+function intentOf(event: Kind, settings: RunTypeSettings): Intent | null {
   if (listensTo(settings.rerunOn, event)) return 'rerun'
   if (listensTo(settings.on, event)) return 'start'
   const closes = event.name === 'pull_request' && event.action === 'closed'
@@ -100,7 +100,7 @@ function listensTo(filter: EventFilter, { name, action }: Kind): boolean {
   return actions.length === 0 || (action !== null && actions.includes(action))
 }
 
-/** A check that carries the name of one type's is asked to run again for that type alone. */
+/** A rerequested check whose name is the status context of a type is for that type only. */
 function isForThisCheck({ check, name }: WebhookEvent, type: string, types: RunTypes): boolean {
   if (name !== 'check_run' || check?.name == null) return true
   const named = Object.entries(types).find(([, of]) => of.statusContext === check.name)
@@ -115,7 +115,7 @@ interface Obstacle {
 function obstacleTo(
   event: WebhookEvent,
   settings: RunTypeSettings,
-  wish: 'start' | 'rerun',
+  intent: 'start' | 'rerun',
   own: OwnAccount | null,
 ): Obstacle | null {
   const ownAllowed = settings.own && event.name.startsWith('pull_request')
@@ -129,23 +129,36 @@ function obstacleTo(
   if (event.prState === 'closed' && followsOpen(settings)) return { reason: 'pull-request-closed' }
   const starts = listensTo(settings.on, event)
   if (event.draft && starts && waitsForReady(settings)) return { reason: 'draft' }
-  if (wish === 'rerun') return null
+  if (intent === 'rerun') return null
   const isEdit = event.name === 'pull_request' && event.action === 'edited'
   return isEdit && !event.baseChanged ? { reason: 'base-unchanged' } : null
 }
 
-/** A type that starts when a pull request closes works on closed ones; others need them open. */
+const botSuffix = /\[bot\]$/i
+
+/** Whether our own account sent the event: what we did ourselves must start nothing. */
+function isOwn(sender: Sender | null, own: OwnAccount | null): boolean {
+  if (sender === null || own === null) return false
+  if (sender.id !== null && own.id !== null) return sender.id === own.id
+  const login = sender.login.toLowerCase()
+  const sameName = login.replace(botSuffix, '') === own.login.toLowerCase().replace(botSuffix, '')
+  // A person may have the name of an App; an App is always a bot.
+  const isBot = botSuffix.test(login) || sender.type === 'Bot'
+  return sameName && isBot === (own.kind === 'app')
+}
+
+/** A type that starts on `closed` works on closed pull requests; all others need open ones. */
 export function followsOpen({ on }: RunTypeSettings): boolean {
   const actions = on['pull_request']
   return actions === undefined || (actions.length > 0 && !actions.includes('closed'))
 }
 
-/** Who starts when a draft is ready does not start before. */
+/** A type that starts on `ready_for_review` does not start on drafts. */
 function waitsForReady({ on }: RunTypeSettings): boolean {
   return on['pull_request']?.includes('ready_for_review') === true
 }
 
-/** Null when the type's rule lets it through. GitHub's own button to run again is not asked. */
+/** Null when the `when` rule allows it. GitHub's rerun button skips the rule. */
 function ruleOf(event: WebhookEvent, type: string, { when }: RunTypeSettings): TypeRoute | null {
   const isButton = /^check_/.test(event.name) && event.action === 'rerequested'
   if (when === null || isButton) return null
@@ -159,7 +172,7 @@ function ruleOf(event: WebhookEvent, type: string, { when }: RunTypeSettings): T
     if (said === true) return null
     if (said instanceof Promise) {
       said.catch(() => undefined)
-      return failed('when answered with a promise; it must answer at once')
+      return failed('when returned a promise; it must return its answer directly')
     }
     const reason = typeof said === 'string' ? oneLine(said) : ''
     return { to: 'skip', type, reason: reason === '' ? 'filtered' : reason }

@@ -1,6 +1,6 @@
 /**
- * A pull request that we saw on GitHub, told as the event that would have told of it. Two processes
- * that see the same make the same event of it, under the same GUID.
+ * Turns the state of a pull request on GitHub into the events that must have been missed. Two
+ * processes that see the same state make the same event, with the same GUID.
  */
 import type { Subject } from '../domain/subject.ts'
 import type { ListedPull, RepositoryRef } from '../github.ts'
@@ -8,28 +8,28 @@ import type { IncomingWebhook } from './intake.ts'
 import { textAt, valueAt } from './payload.ts'
 import { readEvent, reconcileEvent, type WebhookEvent } from './webhook-event.ts'
 
-/** What was heard of a pull request, as far as the inbox remembers. */
+/** What the webhooks in the inbox said about a pull request. */
 export interface Heard {
-  /** The last event about it, whatever it told; null when there is none. */
+  /** The last event about it, of any kind; null when there is none. */
   readonly last: WebhookEvent | null
-  /** The head that the last event to make one made: a label tells of a head, and makes none. */
+  /** The newest head that an event made. (A label event names a head but does not make it.) */
   readonly headSha: string | null
-  /** The branch it was for then; null where that is not known. */
+  /** Its base branch at that time; null when unknown. */
   readonly baseRef: string | null
-  /** Whether what opened it, or opened it again, was heard; null where that is not known. */
+  /** Whether its `opened` or `reopened` event arrived; null when unknown. */
   readonly isOpen: boolean | null
-  /** Whether it was a draft by the last event that acted on that: a label acts on nothing. */
+  /** Whether it was a draft by the last event that can change that. */
   readonly wasDraft: boolean
 }
 
-/** What must have happened that nobody told. */
+/** An event that must have happened although no webhook arrived. */
 export interface Missed {
   readonly action: 'opened' | 'reopened' | 'ready_for_review' | 'synchronize' | 'edited' | 'closed'
-  /** The branch it was for before; null where that did not change. */
+  /** Its base branch before; null when that did not change. */
   readonly baseWas: string | null
 }
 
-/** What an open pull request shows that no event told; empty when all of it was told. */
+/** The events that an open pull request shows and that never arrived. */
 export function missedOf(
   pull: ListedPull,
   heard: Heard,
@@ -45,13 +45,13 @@ export function missedOf(
   return actions.map((action) => ({ action, baseWas }))
 }
 
-/** Where nothing tells how it came to this head, it was opened with it, or pushed to. */
+/** Without any event about a head, it was opened with this head or pushed to. */
 function headActions({ last, headSha }: Heard, isKnown: boolean): readonly Missed['action'][] {
   if (headSha !== null || isKnown) return ['synchronize']
   return last === null ? ['opened'] : ['opened', 'synchronize']
 }
 
-/** By its name: the commit at its tip moves whenever somebody pushes there. */
+/** Compares branch names: the commit of a base changes with every push to it. */
 function baseBefore({ baseRef }: Heard, { whole }: ListedPull): string | null {
   const now = textAt(whole, 'base', 'ref')
   return now === null || baseRef === now ? null : baseRef
@@ -67,7 +67,7 @@ export function seenWebhook(
 ): IncomingWebhook {
   const { number, state, headSha, updatedAt } = pull
   const where = `${place.repoGithubId ?? place.repo}#${number}`
-  // GitHub's time has whole seconds: all else that may differ within one is named as well.
+  // GitHub's times are whole seconds, so the id also names all that may change within one.
   const base = missed.baseWas === null ? '' : `:${textAt(pull.whole, 'base', 'ref') ?? ''}`
   const how = `${isDraft(pull) ? 'draft' : 'ready'}:${missed.action}${base}`
   return {
@@ -83,7 +83,7 @@ export function readPull(place: RepositoryRef, pull: ListedPull, missed: Missed)
   return readEvent('', reconcileEvent, payloadOf(place, pull, missed))
 }
 
-/** Who did it is not to be seen; whose pull request it is, is. */
+/** GitHub does not show who did it, so the author of the pull request counts as the sender. */
 function payloadOf(
   { repo, repoGithubId }: RepositoryRef,
   pull: ListedPull,

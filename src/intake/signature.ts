@@ -1,12 +1,12 @@
 /**
- * Whether GitHub sent it: the HMAC over the very bytes that came. Every secret is tried, also after
- * one has fitted, so that the time it takes tells nothing.
+ * Whether GitHub sent a webhook: checks the HMAC over the received bytes. Every secret is tried,
+ * even after a match, so that the time taken reveals nothing.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 const form = /^sha256=([0-9a-f]{64})$/i
 
-/** Several secrets while one is being replaced by another. */
+/** There are several secrets while one is being replaced. */
 export function isSignedBy(
   secrets: readonly string[],
   body: Uint8Array,

@@ -1,21 +1,21 @@
 /**
- * A webhook in our words: what it is about, as far as its payload tells. GitHub's payloads differ
- * by event, by age and by what was deleted since (a ghost sender, a fork that is gone), so every
- * part may be absent; what is missing is decided on later, with a reason.
+ * Reads a webhook's payload into the facts we use. GitHub's payloads differ by event, by age and by
+ * what was deleted since (the sender's account, a fork), so every part may be missing. Routing then
+ * decides, and names what is missing.
  */
 import { hash } from 'node:crypto'
 import type { AskingComment } from '../domain/outbox/refusal.ts'
 import { numberAt, repoAt, shaAt, textAt, timeAt, valueAt } from './payload.ts'
 
-/** What we find on GitHub though no webhook told it is stored as an event of this name. */
+/** The event name under which catch-up stores what it found without a webhook. */
 export const reconcileEvent = 'reconcile'
 
-/** What is known of an event once its payload is no longer at hand. */
+/** The facts of an event, without its payload. */
 export interface EventFacts {
   readonly webhookId: string
   /** GitHub's name of the event, such as `pull_request`. */
   readonly name: string
-  /** We saw how the pull request is; GitHub did not tell what happened to it. */
+  /** Catch-up saw the state of the pull request; there was no webhook. */
   readonly reconciled: boolean
   readonly action: string | null
   readonly repo: string | null
@@ -24,7 +24,9 @@ export interface EventFacts {
   /** Of the pull request or issue. */
   readonly number: number | null
   readonly isPullRequest: boolean
-  /** Null when the payload does not have all of it; `missing` names what it lacks. */
+  /**
+   * Null when the payload does not have all of it; then `missing` names the first missing field.
+   */
   readonly head: PullRequestCommits | null
   readonly missing: string | null
   readonly draft: boolean
@@ -36,7 +38,7 @@ export interface EventFacts {
   readonly push: PushFacts | null
   /** When it happened, by GitHub's clock. */
   readonly eventAt: number | null
-  /** When its repository certainly had this name: the newest of GitHub's times in it. */
+  /** When its repository certainly had this name: the newest time in the payload. */
   readonly nameAt: number | null
   /** When the pull request or issue was opened. */
   readonly threadCreatedAt: number | null
@@ -62,12 +64,12 @@ export interface PullRequestCommits {
 }
 
 export interface CheckFacts {
-  /** GitHub's id of the check run, and what its maker knows it by; null for a suite. */
+  /** GitHub's id of the check run and the id its maker gave it; null for a suite. */
   readonly id: number | null
   readonly externalId: string | null
   readonly headSha: string
   readonly name: string | null
-  /** Null where it belongs to none we can see (a fork's), or to several. */
+  /** Null when GitHub names none (as for a fork) or several. */
   readonly pr: number | null
 }
 
@@ -103,7 +105,7 @@ export function readEvent(webhookId: string, stored: string, payload: unknown): 
     comment: commentOf(payload),
     push: name === 'push' ? pushOf(payload) : null,
     eventAt: updatedAt(payload),
-    // What we found ourselves we have called by the name that we knew.
+    // Catch-up uses the name that we already knew, so it proves nothing about the name.
     nameAt: reconciled ? null : newestTime(payload),
     threadCreatedAt:
       timeAt(payload, 'pull_request', 'created_at') ?? timeAt(payload, 'issue', 'created_at'),
@@ -111,7 +113,7 @@ export function readEvent(webhookId: string, stored: string, payload: unknown): 
   }
 }
 
-/** Two deliveries with equal keys tell of one event; null where the payload has no such mark. */
+/** Two webhooks with equal keys are one event; null when the payload is not enough to tell. */
 export function eventKeyOf(event: WebhookEvent): string | null {
   const { action, repo, number, payload, head } = event
   const changedAt = updatedAt(payload)
@@ -130,33 +132,33 @@ export function eventKeyOf(event: WebhookEvent): string | null {
     head,
   ]
   const parts = JSON.stringify([storedName(event), action, changedAt, ...marks])
-  // Keys of one lane stand together: an index is written in one place, not all over.
+  // The key begins with the lane, so the index is written in one place for each lane.
   return `${laneOf(event)} ${hash('sha256', parts, 'base64url')}`
 }
 
-/** `readEvent` makes the same event of it again. */
+/** The event name to store; `readEvent` reads the same event from it. */
 export function storedName({ name, reconciled }: EventFacts): string {
   return reconciled ? reconcileEvent : name
 }
 
-/** A payload is large: what only waits for its turn goes without. */
+/** Payloads are large, so an event that waits for its turn is kept without one. */
 export function factsOf({ payload: _payload, ...facts }: WebhookEvent): EventFacts {
   return facts
 }
 
 const headActions = new Set(['opened', 'reopened', 'synchronize', 'edited', 'ready_for_review'])
 
-/** Whether it puts a head before us, rather than telling something about one. */
+/** Whether the event may bring a new head or base. */
 export function namesNewHead({ name, action }: Pick<EventFacts, 'name' | 'action'>): boolean {
   return name === 'pull_request' && action !== null && headActions.has(action)
 }
 
-/** Whether this event is what made its head the head: a new title does not. */
+/** Whether this event made its head the current one. (A new title does not.) */
 export function makesHead(event: EventFacts): boolean {
   return namesNewHead(event) && (event.action !== 'edited' || event.baseChanged)
 }
 
-/** Events of one lane keep their order; one that is about nothing else has a lane of its own. */
+/** Events of one lane are processed in order. An event about nothing we know has its own lane. */
 export function laneOf({ repo, repoId, number, check, push, webhookId }: EventFacts): string {
   if (repo === null) return webhookId
   const place = repoId ?? repo
@@ -166,18 +168,18 @@ export function laneOf({ repo, repoId, number, check, push, webhookId }: EventFa
   return webhookId
 }
 
-/** Of a pull request or an issue: by GitHub's number of its repository, which no rename changes. */
+/** The lane of a pull request or issue. It uses the repository's id, which no rename changes. */
 export const threadLane = (repoId: number | string, number: number): string => `${repoId}#${number}`
 
 function senderOf(payload: unknown): Sender | null {
   const login = textAt(payload, 'sender', 'login')
-  // GitHub's stand-in for a deleted account is nobody.
+  // GitHub shows the user `ghost` for a deleted account.
   if (login === null || login === 'ghost') return null
   const id = numberAt(payload, 'sender', 'id')
   return { login, id, type: textAt(payload, 'sender', 'type') }
 }
 
-/** Somebody writes what is to be done, for commits that they have seen. */
+/** Events in which a person writes a command about the commits they saw. */
 export const isCommand = (name: string): boolean => commandEvents.has(name)
 
 const commandEvents = new Set([
@@ -186,7 +188,7 @@ const commandEvents = new Set([
   'pull_request_review_comment',
 ])
 
-/** In the order in which a person would look for them. */
+/** Names the first missing field. */
 function missingPart(
   name: string,
   payload: unknown,
@@ -233,7 +235,7 @@ function checkOf(payload: unknown): CheckFacts | null {
   return null
 }
 
-/** An edit makes it no later than it was written: that could only let a newer head through. */
+/** Uses the time of writing, not of an edit: an edit must not allow a newer head. */
 function commentOf(payload: unknown): AskingComment | null {
   for (const part of ['comment', 'review']) {
     const id = numberAt(payload, part, 'id')
@@ -248,7 +250,7 @@ function onlyPullRequest(listed: unknown): number | null {
   return Array.isArray(listed) && listed.length === 1 ? numberAt(listed[0], 'number') : null
 }
 
-/** Null for a branch that was deleted: there is nothing to work on. */
+/** Null for a deleted branch: it has no commit to work on. */
 function pushOf(payload: unknown): PushFacts | null {
   const ref = textAt(payload, 'ref')
   const sha = shaAt(payload, 'after')
@@ -264,7 +266,7 @@ function newestTime(payload: unknown): number | null {
   const times = [
     updatedAt(payload),
     timeAt(payload, 'repository', 'updated_at'),
-    // A number of seconds where the event is a push.
+    // In a push event this is a number of seconds.
     pushedAt === null ? timeAt(payload, 'repository', 'pushed_at') : pushedAt * 1000,
   ].filter((at) => at !== null)
   return times.length === 0 ? null : Math.max(...times)

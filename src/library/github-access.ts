@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { SetupError } from '../errors.ts'
 import type { GitHubConnection } from '../github.ts'
 import type { Log } from '../log.ts'
-import type { Seams } from '../open-store.ts'
+import type { Machine } from '../open-store.ts'
 import { didYouMeanOrAll } from '../validation/nearest.ts'
 import { options, type OptionKey } from '../settings/options.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -23,13 +23,13 @@ export type GitHubAccess =
 export async function openGitHubAccess(
   access: GitHubAccess,
   { githubApiUrl: apiUrl, publicUrl }: Settings,
-  seams: Seams & { readonly log: Log },
+  machine: Machine & { readonly log: Log },
 ): Promise<GitHubConnection> {
   const credentials = checkAccess(access)
   const { createGitHub } = await import('../github/create-github.ts')
   const { fetch } = globalThis
   const version = versionOfPackage()
-  return createGitHub({ ...seams, apiUrl, publicUrl, fetch, version, events: [], credentials })
+  return createGitHub({ ...machine, apiUrl, publicUrl, fetch, version, events: [], credentials })
 }
 
 /** What is wrong is told without the value: all of them are secret, or stand beside a secret. */

@@ -98,7 +98,7 @@ export class GrantedLeases {
 
 function takenHere(runId: string): ConflictError {
   return new ConflictError('lease_lost', `run ${runId} was claimed again by this instance`, {
-    hint: 'Stop working on it: nothing written with this lease will count.',
+    hint: 'Stop working on it: results sent with this lease are ignored.',
   })
 }
 

@@ -10,7 +10,7 @@ import type { Config } from '../config.ts'
 import { pairOf, pullRequestKey } from '../domain/pair.ts'
 import type { Run } from '../domain/run.ts'
 import type { Log } from '../log.ts'
-import { systemSeams, type Seams } from '../open-store.ts'
+import { systemMachine, type Machine } from '../open-store.ts'
 import type { Caller } from '../operations/caller.ts'
 import { publishDelivery } from '../operations/runs/publish-delivery.ts'
 import { reportRunStatus } from '../operations/runs/report-run-status.ts'
@@ -50,7 +50,7 @@ const retentionDaysDefault = 30
 const quiet: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
 export const storeWarningCode = 'HOLDFAST_STORE_UNREACHABLE'
 
-export interface OpenOptions extends Partial<Seams> {
+export interface OpenOptions extends Partial<Machine> {
   /**
    * Where warnings go, such as a lease that could not be renewed. Default: nowhere, but for one
    * warning of the process when a claim does not say when its event happened, and one when the
@@ -79,11 +79,11 @@ export async function openHoldfast(
 
 async function open(config: Config, options: OpenOptions): Promise<Holdfast> {
   const { onStoreError = 'closed' } = checkOpenOptions(options)
-  const { log = quiet, github, onStoreError: _given, ...ownSeams } = options
-  const seams = { ...systemSeams, ...ownSeams, log }
+  const { log = quiet, github, onStoreError: _given, ...ownMachine } = options
+  const machine = { ...systemMachine, ...ownMachine, log }
   const settings = await loadSettings({ env: {}, cwd: process.cwd(), inline: config })
-  const connection = github === undefined ? null : await openGitHubAccess(github, settings, seams)
-  const access = new StoreAccess(() => openEmbeddedStore(settings, seams))
+  const connection = github === undefined ? null : await openGitHubAccess(github, settings, machine)
+  const access = new StoreAccess(() => openEmbeddedStore(settings, machine))
   try {
     await access.get()
   } catch (error) {
@@ -92,7 +92,7 @@ async function open(config: Config, options: OpenOptions): Promise<Holdfast> {
   }
   const outputs = new OutputGate(settings, connection)
   const warnAbout = orderWarning(options.log)
-  return new EmbeddedHoldfast({ settings, access, seams, onStoreError, outputs, warnAbout })
+  return new EmbeddedHoldfast({ settings, access, machine, onStoreError, outputs, warnAbout })
 }
 
 /** Without a log it is a warning of the process, as whoever opens would else have heard of it. */
@@ -105,7 +105,7 @@ function warnOfStore(error: StoreUnavailableError, log: Log | undefined): void {
 interface EmbeddedParts {
   readonly settings: Settings
   readonly access: StoreAccess
-  readonly seams: Seams & { readonly log: Log }
+  readonly machine: Machine & { readonly log: Log }
   readonly onStoreError: 'open' | 'closed'
   readonly outputs: OutputGate
   readonly warnAbout: (claim: CheckedClaim) => void
@@ -119,11 +119,11 @@ class EmbeddedHoldfast implements Holdfast {
 
   constructor(parts: EmbeddedParts) {
     this.#parts = parts
-    this.#unanswered = new UnansweredClaims(parts.seams.clock)
+    this.#unanswered = new UnansweredClaims(parts.machine.clock)
   }
 
   async checkAndClaimRun(claim: RunClaim, options: GateOptions = {}): Promise<Gate> {
-    const { seams, onStoreError, warnAbout } = this.#parts
+    const { machine, onStoreError, warnAbout } = this.#parts
     const checked = checkClaim(claim)
     const { onStoreError: choice = onStoreError } = checkGateOptions(options)
     this.#checkOpen()
@@ -139,7 +139,7 @@ class EmbeddedHoldfast implements Holdfast {
       // Contended means that somebody is at this very subject: no reason to open.
       const contended = error instanceof StoreContendedError
       if (!contended && !(error instanceof StoreUnavailableError)) throw error
-      seams.log.error({ err: error }, 'Could not ask the database whether to process this event')
+      machine.log.error({ err: error }, 'Could not ask the database whether to process this event')
       return this.#storeError(checked, contended ? 'closed' : choice)
     }
   }
@@ -147,7 +147,7 @@ class EmbeddedHoldfast implements Holdfast {
   /** A claim whose answer is lost may have been granted: the next one of its key asks for it. */
   async #claim(claim: CheckedClaim, choice: Choice) {
     const key = heldKey(claim.type, runKeyOf(claim))
-    const secret = makeSecret(this.#parts.seams.random)
+    const secret = makeSecret(this.#parts.machine.random)
     const unanswered = this.#unanswered.take(key)
     try {
       const opened = await this.#parts.access.get()
@@ -277,7 +277,7 @@ class EmbeddedHoldfast implements Holdfast {
   }
 
   async #report(lease: KeptLease, text: string): Promise<void> {
-    const { random } = this.#parts.seams
+    const { random } = this.#parts.machine
     const input = { id: lease.runId, status: text }
     await lease.speak(() =>
       this.#inStore(({ store }) => reportRunStatus({ store, random }, holderOf(lease), input)),
@@ -301,7 +301,7 @@ class EmbeddedHoldfast implements Holdfast {
     { id, leaseMs, fence, round, attempt }: Run,
     token: string,
   ): KeptLease {
-    const { scheduler, log } = this.#parts.seams
+    const { scheduler, log } = this.#parts.machine
     const lease: KeptLease = new KeptLease({
       runs,
       scheduler,

@@ -6,7 +6,7 @@
 import { StoreUnavailableError } from '../errors.ts'
 import { unannounced } from '../domain/run.ts'
 import type { Log } from '../log.ts'
-import { openStore, type Seams } from '../open-store.ts'
+import { openStore, type Machine } from '../open-store.ts'
 import { createRuns, type RunsService } from '../runs/create-runs.ts'
 import { createSweeper } from '../runs/sweeper.ts'
 import { runPolicy } from '../settings/run-policy.ts'
@@ -47,17 +47,17 @@ export class StoreAccess {
 
 export async function openEmbeddedStore(
   settings: Settings,
-  seams: Seams & { readonly log: Log },
+  machine: Machine & { readonly log: Log },
 ): Promise<OpenedStore> {
-  const { scheduler, log } = seams
-  const store = await openStore(settings, seams)
+  const { scheduler, log } = machine
+  const store = await openStore(settings, machine)
   try {
     // What it announces is published by a server; without one nobody ever would.
     const isServed = (await store.upkeep.servedAt()) !== null
     // Before anything may be taken from a holder, know how long they could not reach the store.
     await store.upkeep.watch()
     const runs = createRuns({
-      ...seams,
+      ...machine,
       store,
       leaseMs: settings.leaseMs,
       policyOf: (type, kind) => {

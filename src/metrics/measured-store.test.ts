@@ -21,12 +21,12 @@ beforeEach(async () => {
     leaseLost: () => void told.push('lost'),
     storeAnswered: (verb) => void timed.push(verb),
   }
-  world = await openWorld(async (seams) => {
+  world = await openWorld(async (machine) => {
     const store = openSqlite(
       { path: ':memory:', exclusive: true },
-      { ...seams, channels: githubDeclarations },
+      { ...machine, channels: githubDeclarations },
     )
-    return { store: measuredStore(store, metrics, seams.clock), close: () => store.close() }
+    return { store: measuredStore(store, metrics, machine.clock), close: () => store.close() }
   })
 })
 afterEach(() => world.close())

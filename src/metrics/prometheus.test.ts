@@ -21,7 +21,7 @@ const store = {
     backlog: async () => ({
       headChecks: { count: 2, more: false, oldestAt: 1000 },
       deliveriesUnread: true,
-      deliveriesOwed: [],
+      deliveriesUnfetched: [],
     }),
   },
   outbox: {

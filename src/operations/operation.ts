@@ -10,14 +10,14 @@
  * What must hold: an operation checks its reach itself, so that no door can forget it. A door may
  * check it earlier as well, before it reads a body (`operation.reach`).
  */
-import type { Once } from '../store.ts'
+import type { IdempotencyKey } from '../store.ts'
 import type { Caller } from './caller.ts'
 import { checkReach, type Reach, type ReachStore } from './reach.ts'
 
 /** What belongs to this one call rather than to what is asked for. */
 export interface CallOptions {
   /** Commits the answer with the effect: a repeat is answered alike. */
-  readonly once?: Once | undefined
+  readonly once?: IdempotencyKey | undefined
   /** Ends a wait early. */
   readonly signal?: AbortSignal | undefined
 }

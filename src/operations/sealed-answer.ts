@@ -4,7 +4,7 @@
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto'
 import type { Random } from '../random.ts'
-import type { Once } from '../store.ts'
+import type { IdempotencyKey } from '../store.ts'
 
 const ivBytes = 12
 const tagBytes = 16
@@ -18,7 +18,7 @@ export interface SealedCall {
   readonly secret: string
 }
 
-export function sealedOnce({ call, input, secret }: SealedCall, random: Random): Once {
+export function sealedOnce({ call, input, secret }: SealedCall, random: Random): IdempotencyKey {
   const keyHash = hashOf(call)
   const secretKey = () =>
     new Uint8Array(hkdfSync('sha256', secret, keyHash, 'holdfast idempotent answer', 32))

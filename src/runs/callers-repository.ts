@@ -1,14 +1,15 @@
 /**
- * Which repository a claim is about whose caller names GitHub's id of it. A caller may be wrong,
- * and take the id of a fork for it, so its word alone joins, renames and contradicts nothing:
+ * Which repository a claim is about when its caller sends GitHub's id. A caller may be wrong and
+ * send the id of a fork. So a caller alone can merge, rename and contradict nothing:
  *
- *   GitHub said so before         the id counts
- *   GitHub says so when asked     the id counts, and what GitHub says is learnt
+ *   GitHub said so before         the id is used
+ *   GitHub says so when asked     the id is used, and GitHub's answer is stored
  *   GitHub says otherwise         the claim is refused
- *   GitHub cannot be asked        where it said otherwise before, the claim is refused; else the
- *                                 claim goes by its name alone, and joins nothing
+ *   GitHub cannot be asked        if GitHub said otherwise before, the claim is refused; otherwise
+ *                                 the claim uses the name alone, and merges nothing
  *
- * Without a connection to GitHub, as in the library, the store learns what contradicts nothing.
+ * Without a connection to GitHub, as in the library, the store keeps the id as unverified, unless
+ * it contradicts what is known.
  */
 import type { Claim } from '../domain/claim.ts'
 import { ConflictError } from '../errors.ts'
@@ -17,24 +18,24 @@ import type { NameCheck } from './name-check.ts'
 
 interface Asked {
   readonly store: StorePart<{ repositories: 'learnUnverified' | 'nameKnowledge' }>
-  /** Null where GitHub cannot be asked at all. */
+  /** Null when there is no connection to GitHub. */
   readonly names: Pick<NameCheck, 'meaningOf'> | null
 }
 
-/** The claim with the id it may go by, or with none. */
+/** The claim with the id that it may use, or without one. */
 export async function withRepository({ store, names }: Asked, claim: Claim): Promise<Claim> {
   const { repo, repoId, eventAt, actor } = claim
   if (repo === null || repoId === null) return claim
-  const standing =
+  const knowledge =
     names === null
       ? await store.repositories.learnUnverified(repo, repoId, eventAt, actor)
       : await store.repositories.nameKnowledge(repo, repoId)
-  if (standing === 'known') return claim
-  const said = names === null ? null : await names.meaningOf(repo, repoId)
-  if (said === repoId) return claim
-  if (said !== null) throw mismatch(repo, repoId, said, otherName)
-  if (standing !== 'open') {
-    throw mismatch(repo, repoId, standing.anothers, names === null ? cannotAsk : notAsked)
+  if (knowledge === 'known') return claim
+  const answered = names === null ? null : await names.meaningOf(repo, repoId)
+  if (answered === repoId) return claim
+  if (answered !== null) throw mismatch(repo, repoId, answered, otherName)
+  if (knowledge !== 'open') {
+    throw mismatch(repo, repoId, knowledge.anothers, names === null ? cannotAsk : notAsked)
   }
   return { ...claim, repoId: null }
 }
@@ -43,9 +44,9 @@ const ofOneEvent =
   'Send repo and repo_id of one event: repository.full_name and repository.id ' +
   "(pull_request.head.repo.id may be a fork's)."
 const otherName = `${ofOneEvent} If the repository was renamed since, send its new name.`
-const changedHands = `${ofOneEvent} If they are, the name has changed hands since GitHub told of it`
-const notAsked = `${changedHands}, and GitHub could not be asked now: try again in a minute.`
-const cannotAsk = `${changedHands}: try again when a server on this store has heard of that.`
+const nameChangedOwner = `${ofOneEvent} If you do, the name now belongs to another repository`
+const notAsked = `${nameChangedOwner}, and GitHub could not be asked now. Try again in a minute.`
+const cannotAsk = `${nameChangedOwner}. Try again when a server on this store knows about it.`
 
 function mismatch(repo: string, repoId: number, known: number, hint: string): ConflictError {
   const message = `repo_id ${repoId} is not ${repo}, which is GitHub's repository ${known}`

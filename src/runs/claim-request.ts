@@ -1,4 +1,4 @@
-/** From a caller's words to a claim: keys, identity within the subject, and what makes a head. */
+/** Makes a claim from a caller's request: its keys, its subject, and whether it makes a head. */
 import type { Claim } from '../domain/claim.ts'
 import { clocksDifferMsMax } from '../domain/head-order.ts'
 import { pairOf, pullRequestKey } from '../domain/pair.ts'
@@ -6,10 +6,10 @@ import type { LeaseGrant, RunPolicy } from '../domain/run.ts'
 import { InvalidInputError } from '../errors.ts'
 import type { ClaimRequest, JobClaim, PullRequestClaim } from './runs.ts'
 
-/** Clocks differ a little; further ahead than this an event would make every later one stale. */
+/** Clocks differ a little. An event further ahead would make every later event stale. */
 const aheadMsMax = 5 * 60 * 1000
 
-/** Events after which another commit may be the head, or the base another: drafts wait unheard. */
+/** Actions after which the head or the base may be another one. */
 const headMakingActions = new Set([
   'opened',
   'reopened',
@@ -23,9 +23,9 @@ export function isTooFarAhead(eventAt: number, now: number): boolean {
 }
 
 /**
- * A caller may pass its own time for GitHub's. One that lies ahead would make stale what GitHub
- * tells next, a push or that it was closed; so it proves no order and the claim goes without it.
- * One that is to be refused stays.
+ * A caller may send its own time instead of GitHub's. If that time is ahead of our clock, the next
+ * push or close from GitHub would look stale. So such a time is dropped. A time that is too far
+ * ahead stays, because the claim is then refused.
  */
 export function byCallersClock(request: ClaimRequest, now: number): ClaimRequest {
   const { eventAt } = request
@@ -74,7 +74,9 @@ export function toClaim(request: ClaimRequest, setting: ClaimSetting): Claim {
   }
 }
 
-/** GitHub's times have no more: with more, a webhook of the same second would seem older. */
+/**
+ * GitHub's times are whole seconds: with milliseconds, a webhook of the same second looks older.
+ */
 function wholeSecond(ms: number): number {
   return ms - (ms % 1000)
 }
@@ -104,7 +106,7 @@ function ofPullRequest(request: PullRequestClaim): What {
   }
 }
 
-/** What only a pull request may be called; and what jobs are called that want such a name. */
+/** Names reserved for pull requests. A job with such a name gets the prefix `job `. */
 const pullRequestName = /^(?:job )*pr-\d+$/
 
 function ofJob(request: JobClaim): What {

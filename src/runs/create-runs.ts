@@ -1,4 +1,4 @@
-/** The run verbs over a store: makes secrets, waits on long-polls, wakes who has to know. */
+/** The run verbs over a store: makes lease secrets, waits in long-polls, wakes waiting workers. */
 import type { Clock } from '../clock.ts'
 import type { Claim } from '../domain/claim.ts'
 import type { LeaseGrant, LeaseSecret, LeaseToken, Run, RunPolicy } from '../domain/run.ts'
@@ -13,7 +13,7 @@ import type {
   CompleteRequest,
   HeartbeatAnswer,
   LeaseAnswer,
-  Once,
+  IdempotencyKey,
   Page,
   Paged,
   RunFilter,
@@ -45,23 +45,23 @@ export interface RunsOptions {
   readonly log: Log
   readonly leaseMs: number
   readonly policyOf: (type: string, kind: ClaimRequest['kind']) => RunPolicy
-  /** Null without GitHub credentials: arrival order stands. */
+  /** Null without GitHub credentials: the order of arrival decides. */
   readonly headSource: HeadSource | null
-  /** Left out, as in the library: what callers say of a repository's id cannot be checked. */
+  /** Missing in the library: the repository id that a caller sends cannot be checked there. */
   readonly nameSource?: NameSource
 }
 
 export interface RunsService extends Runs {
-  /** A claim that another verb of the store makes; `announceClaim` must follow its commit. */
+  /** A claim for another verb of the store; call `claimCommitted` after its commit. */
   toClaim(request: ClaimRequest, actor: string): Claim
   claimCommitted(answer: ClaimAnswer): void
-  /** After a commit only: these runs were ended or given back, not by their holder. */
+  /** Call only after the commit: these runs were ended or given back, not by their holder. */
   runsEnded(runs: readonly Run[]): void
-  /** Asks GitHub which head is the head; rejects when it cannot be asked now. */
+  /** Asks GitHub to confirm the head; rejects when GitHub cannot be asked now. */
   checkHead(run: Run, fence: number): Promise<void>
-  /** Resolves when no look at GitHub is under way. */
+  /** Resolves when no question to GitHub is open. */
   idle(): Promise<void>
-  /** Gives up the looks at GitHub that are under way: arrival order stands. */
+  /** Gives up the open questions to GitHub: the order of arrival stays. */
   stop(): Promise<void>
 }
 
@@ -107,7 +107,7 @@ class StoreRuns implements RunsService {
   }
 
   async checkHead(run: Run, fence: number): Promise<void> {
-    await this.#headCheck?.look(run, fence)
+    await this.#headCheck?.ask(run, fence)
   }
 
   async idle(): Promise<void> {
@@ -138,17 +138,25 @@ class StoreRuns implements RunsService {
     if (unclear && run !== null) this.#headCheck?.start(run, decisionId)
   }
 
-  async claim(asked: ClaimRequest, actor: string, once?: Once): Promise<Claimed> {
+  async claim(
+    asked: ClaimRequest,
+    actor: string,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<Claimed> {
     const request = byCallersClock(asked, this.#options.store.now())
     const { store } = this.#options
     const asking = { store, names: this.#names }
     const claim = await withRepository(asking, this.toClaim(request, actor))
-    const answer = await store.runs.claim(claim, once ?? null)
+    const answer = await store.runs.claim(claim, idempotencyKey ?? null)
     this.claimCommitted(answer)
     return claimedView(answer)
   }
 
-  async lease(request: LeaseRunRequest, actor: string, once?: Once): Promise<Leased | null> {
+  async lease(
+    request: LeaseRunRequest,
+    actor: string,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<Leased | null> {
     const { store, clock } = this.#options
     const { worker, types, runId, signal } = request
     const wanted = {
@@ -162,28 +170,32 @@ class StoreRuns implements RunsService {
     const until = clock.monotonicMs() + (request.waitMs ?? 0)
     const wait = { ...reachedBy(request), isCertain: runId !== undefined }
     for (;;) {
-      const answer = await store.runs.lease(wanted, once ?? null)
+      const answer = await store.runs.lease(wanted, idempotencyKey ?? null)
       if (answer !== null) {
-        // Where one was, there may be more.
+        // There may be more runs: wake the next worker.
         this.#bell.ring(answer.run.type)
         return leasedView(answer)
       }
       const left = until - clock.monotonicMs()
       if (left <= 0) return null
-      // The bell knows types only: whoever wants one certain run looks again by itself.
+      // The bell knows only types, so a worker that wants one particular run polls itself.
       const waitMs = wait.isCertain ? Math.min(left, leasePollMs) : left
       await this.#bell.wait(wait, waitMs, signal)
-      // Nobody is there to take it any more: leasing now would only lose the run.
+      // The caller has gone: a lease granted now would be lost.
       if (signal?.aborted === true) return null
     }
   }
 
-  /** Held open, it goes on renewing: whoever waits here is alive. */
-  async heartbeat(request: HeartbeatRequest, actor: string, once?: Once): Promise<HeartbeatAnswer> {
+  /** Renews the lease while the request is open: a caller that waits is alive. */
+  async heartbeat(
+    request: HeartbeatRequest,
+    actor: string,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<HeartbeatAnswer> {
     const { store, clock } = this.#options
     const { runId, leaseHash, signal } = request
     const holder = { runId, leaseHash, leaseMs: request.leaseMs ?? null, actor }
-    let answer = await store.runs.heartbeat(holder, once ?? null)
+    let answer = await store.runs.heartbeat(holder, idempotencyKey ?? null)
     const until = clock.monotonicMs() + (request.waitMs ?? 0)
     for (;;) {
       const left = until - clock.monotonicMs()
@@ -195,29 +207,38 @@ class StoreRuns implements RunsService {
     }
   }
 
-  async release(runId: string, leaseHash: string, actor: string, once?: Once): Promise<Run> {
+  async release(
+    runId: string,
+    leaseHash: string,
+    actor: string,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<Run> {
     const holder = { runId, leaseHash, leaseMs: null, actor }
-    const run = await this.#options.store.runs.release(holder, once ?? null)
+    const run = await this.#options.store.runs.release(holder, idempotencyKey ?? null)
     this.#bell.ring(run.type)
     return run
   }
 
-  async complete(request: CompleteRunRequest, actor: string, once?: Once): Promise<Run> {
+  async complete(
+    request: CompleteRunRequest,
+    actor: string,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<Run> {
     const completion = { ...completionOf(request), actor }
-    const run = await this.#options.store.runs.complete(completion, once ?? null)
-    // Its queue may have moved on, or a wanted rerun begun.
+    const run = await this.#options.store.runs.complete(completion, idempotencyKey ?? null)
+    // The next run of its queue, or a requested rerun, may be available now.
     this.#bell.ring(run.type)
     return run
   }
 
-  async cancel(runId: string, actor: string, once?: Once): Promise<Run> {
-    const run = await this.#options.store.runs.cancel(runId, actor, once ?? null)
+  async cancel(runId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<Run> {
+    const run = await this.#options.store.runs.cancel(runId, actor, idempotencyKey ?? null)
     this.runsEnded([run])
     return run
   }
 
-  async rerun(runId: string, actor: string, once?: Once): Promise<Claimed> {
-    const answer = await this.#options.store.runs.rerun(runId, actor, once ?? null)
+  async rerun(runId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<Claimed> {
+    const answer = await this.#options.store.runs.rerun(runId, actor, idempotencyKey ?? null)
     this.claimCommitted(answer)
     return claimedView(answer)
   }
@@ -292,7 +313,7 @@ function completionOf(request: CompleteRunRequest): Omit<CompleteRequest, 'actor
   }
 }
 
-/** What a worker waits for: what it asks for, as far as its token reaches. */
+/** What a worker waits for: what it asks for, within the limits of its token. */
 function reachedBy({ types, within }: LeaseRunRequest) {
   const reached = within?.types ?? null
   const wanted =

@@ -12,7 +12,7 @@ const collectGarbage = runInNewContext('gc') as () => void
 
 const run = { id: 'run_1', repo: 'acme/widgets', scope: 'repo_1', pr: 5, fence: 3 } as Run
 
-function checkWith(look: HeadSource['look']) {
+function checkWith(look: HeadSource['headOf']) {
   const confirmed: ConfirmedHead[] = []
   const superseded: string[] = []
   const errors: unknown[] = []
@@ -31,7 +31,7 @@ function checkWith(look: HeadSource['look']) {
         },
       },
     },
-    source: { look },
+    source: { headOf: look },
     onMoved: (_run, ids) => void superseded.push(...ids),
     onError: (error) => errors.push(error),
   })
@@ -59,8 +59,8 @@ it('asks by GitHub’s id of the repository, and by name while that is not known
     asked.push(place)
     return null
   })
-  await check.look(run, 9)
-  await check.look({ ...run, scope: 'repo_2' }, 9)
+  await check.ask(run, 9)
+  await check.ask({ ...run, scope: 'repo_2' }, 9)
   expect(asked).toEqual([
     { repo: 'acme/renamed', repoGithubId: 7 },
     { repo: 'acme/widgets', repoGithubId: null },
@@ -148,7 +148,7 @@ it('keeps nothing of a look that has ended', async () => {
     heads.push(new WeakRef(head))
     return head
   })
-  await check.look(run, 9)
+  await check.ask(run, 9)
   await expect
     .poll(() => {
       collectGarbage()

@@ -1,7 +1,7 @@
 /**
- * After arrival had to decide between two heads, one look at GitHub settles it. Runs beside the
- * claim, which has long been answered. A look that fails, or for which there is no room, is not
- * lost: the claim stored that it is owed, and catching up makes it later.
+ * Asks GitHub to confirm the head after the order of arrival had to decide between two heads. Runs
+ * after the claim was answered. If GitHub does not answer, or too many questions are open, nothing
+ * is lost: the claim stored the question, and catch-up asks it later.
  */
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { Run } from '../domain/run.ts'
@@ -13,18 +13,18 @@ export interface HeadCheckOptions {
     readonly catchUp: Pick<CatchUpStore, 'forgetHeadCheck'>
   }
   readonly source: HeadSource
-  /** The head turned out to be another; these runs lost their place to it. */
+  /** GitHub named another head; these runs were superseded by it. */
   readonly onMoved: (run: Run, lostRunIds: readonly string[]) => void
   readonly onError: (error: unknown, run: Run) => void
 }
 
-/** Looks at once; the rest is left to catching up, which makes them one by one. */
+/** Questions at a time; catch-up asks the others one by one. */
 const underWayMax = 20
 
 export class HeadCheck {
   readonly #options: HeadCheckOptions
   readonly #underWay = new Set<Promise<void>>()
-  /** Ends the wait for one answer each. */
+  /** Each ends the wait for one answer. */
   readonly #waits = new Set<() => void>()
   #isStopped = false
 
@@ -32,35 +32,35 @@ export class HeadCheck {
     this.#options = options
   }
 
-  /** `fence`: the newest decision about this head that is known. */
+  /** `fence`: the newest known decision about this head. */
   start(run: Run, fence: number): void {
     if (this.#isStopped || this.#underWay.size >= underWayMax) return
-    const check = this.look(run, fence)
+    const check = this.ask(run, fence)
       .catch((error: unknown) => this.#options.onError(error, run))
       .finally(() => this.#underWay.delete(check))
     this.#underWay.add(check)
   }
 
-  /** Where the answer has not come, the look is owed and made after the next start. */
+  /** Questions without an answer stay stored and are asked after the next start. */
   async stop(): Promise<void> {
     this.#isStopped = true
     for (const end of this.#waits) end()
     await this.idle()
   }
 
-  /** Resolves when every look that was begun has been dealt with. */
+  /** Resolves when every question that was asked is done. */
   async idle(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay)
   }
 
   /** Rejects when GitHub cannot be asked now. */
-  async look(run: Run, fence: number): Promise<void> {
+  async ask(run: Run, fence: number): Promise<void> {
     const { store, source, onMoved } = this.#options
     if (run.repo === null || run.pr === null) return
     const known = await store.repositories.get(run.scope)
     const place = { repo: known?.name ?? run.repo, repoGithubId: known?.githubId ?? null }
     if (this.#isStopped) return
-    const head = await this.#unlessStopped(source.look(place, run.pr))
+    const head = await this.#unlessStopped(source.headOf(place, run.pr))
     if (head === 'stopped') return
     if (head === null) {
       await store.catchUp.forgetHeadCheck(run.id, fence)
@@ -77,7 +77,7 @@ export class HeadCheck {
     onMoved(run, supersededRunIds)
   }
 
-  /** Nothing of a question that was answered is kept: there may be many before a stop. */
+  /** Forgets a question as soon as it is answered: there may be many before a stop. */
   async #unlessStopped<T>(answer: Promise<T>): Promise<T | 'stopped'> {
     const stopped = Promise.withResolvers<'stopped'>()
     const end = (): void => stopped.resolve('stopped')

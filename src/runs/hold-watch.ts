@@ -1,6 +1,6 @@
 /**
- * Tells holders that wait on a long-poll when their run is taken from them. In this process at
- * once; from other processes through one query for all waiting holders together.
+ * Wakes holders that wait in a long-poll when they lose their run. If this process took the run, at
+ * once; if another process did, through one query for all waiting holders.
  */
 import type { Cancel, Scheduler } from '../scheduler.ts'
 import type { Hold, StorePart } from '../store.ts'
@@ -42,7 +42,7 @@ export class HoldWatch {
     })
   }
 
-  /** These runs were superseded, cancelled or given to another in this process. */
+  /** This process superseded or cancelled these runs, or gave them to another holder. */
   tell(runIds: readonly string[]): void {
     for (const waiter of [...this.#waiters]) {
       if (runIds.includes(waiter.hold.runId)) waiter.wake(true)
@@ -64,7 +64,7 @@ export class HoldWatch {
       const holds = [...this.#waiters].map(({ hold }) => hold)
       this.tell(await this.#store.runs.lostHolds(holds))
     } catch {
-      // The store is away: whoever waits learns of it at their next heartbeat.
+      // The store cannot be reached: the next heartbeat of each holder reports that.
     }
   }
 }

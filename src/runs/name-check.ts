@@ -1,8 +1,8 @@
 /**
- * What GitHub says a repository's name means, asked while a caller waits for the answer to its
- * claim. What GitHub says is learnt. A name is asked about once a minute at most and only so many
- * names in a minute, so a caller that is wrong again and again does not use up what GitHub allows
- * us; and nobody waits for long, because a claim can do without the answer.
+ * Asks GitHub which repository has a name, while a caller waits for its claim. GitHub's answer is
+ * stored. Each name is asked about once a minute at most, and only some names per minute, so a
+ * caller in a loop does not use up our rate limit. Nobody waits long: a claim works without the
+ * answer.
  */
 import type { Clock } from '../clock.ts'
 import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
@@ -12,10 +12,10 @@ import { delay, type Scheduler } from '../scheduler.ts'
 import type { StorePart } from '../store.ts'
 
 export interface NameSource {
-  /** `told`: the id that a caller gave for it. Rejects when GitHub cannot be asked now. */
+  /** `callersId` is the id that the caller gave. Rejects when GitHub cannot be asked now. */
   repositoryNamed(
     repo: string,
-    told: number,
+    callersId: number,
   ): Promise<{ readonly githubId: number; readonly name: string }>
 }
 
@@ -34,13 +34,13 @@ const waitMs = 5000
 
 interface Question {
   readonly askedAt: number
-  /** Null where GitHub did not say. */
+  /** Null when GitHub did not answer. */
   answer: Promise<number | null>
 }
 
 export class NameCheck {
   readonly #options: NameCheckOptions
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #questions = new Map<string, Question>()
   readonly #stopping = new AbortController()
 
@@ -49,22 +49,22 @@ export class NameCheck {
   }
 
   /** GitHub's id of the repository that the name leads to; null when it cannot be asked now. */
-  async meaningOf(name: string, told: number): Promise<number | null> {
+  async meaningOf(name: string, callersId: number): Promise<number | null> {
     this.#forgetOld()
     const known = this.#questions.get(name)
     if (known !== undefined) return await known.answer
     if (this.#stopping.signal.aborted || this.#questions.size >= askedMax) return null
-    return await this.#begin(name, told).answer
+    return await this.#begin(name, callersId).answer
   }
 
-  /** Whoever waits goes on without an answer, and nothing is learnt any more. */
+  /** Callers that wait go on without an answer, and nothing more is stored. */
   stop(): void {
     this.#stopping.abort()
   }
 
-  #begin(name: string, told: number): Question {
+  #begin(name: string, callersId: number): Question {
     const { clock, scheduler } = this.#options
-    const asked = this.#ask(name, told)
+    const asked = this.#ask(name, callersId)
     const answered = new AbortController()
     const limit = AbortSignal.any([answered.signal, this.#stopping.signal])
     const tooLate = delay(scheduler, waitMs, limit).then(() => null)
@@ -73,19 +73,19 @@ export class NameCheck {
       answer: Promise.race([asked, tooLate]),
     }
     asked
-      // One that comes late is right all the same.
+      // A late answer is still right.
       .then(() => (question.answer = asked))
-      // The store failed, and not GitHub: whoever comes next asks anew.
+      // The store failed, not GitHub: the next caller asks again.
       .catch(() => this.#questions.delete(name))
       .finally(() => answered.abort())
     this.#questions.set(name, question)
     return question
   }
 
-  async #ask(name: string, told: number): Promise<number | null> {
+  async #ask(name: string, callersId: number): Promise<number | null> {
     const { source, store, log } = this.#options
     try {
-      const named = await source.repositoryNamed(name, told)
+      const named = await source.repositoryNamed(name, callersId)
       if (this.#stopping.signal.aborted) return null
       await learnRename(store, named.githubId, named.name, name, 'github')
       return named.githubId

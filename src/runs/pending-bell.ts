@@ -1,8 +1,8 @@
 /**
- * Wakes workers that wait for a run. A hint, never the truth: whoever is woken asks the store. One
- * run wakes one worker, and a worker that got one wakes the next, so that a crowd of idle ones
- * costs nothing. Runs that another process made available are found by one look at the store for
- * all that wait here together, or one for each limit to repositories that some of them have.
+ * Wakes workers that wait for a run. It is only a hint: a woken worker asks the store. One run
+ * wakes one worker, and a worker that got a run wakes the next, so many idle workers cost nothing.
+ * Runs that another process made available are found by one query for all waiting workers (one per
+ * set of repositories, if their tokens are limited).
  */
 import type { RepositoryLimit } from '../domain/token-limits.ts'
 import type { Cancel, Scheduler } from '../scheduler.ts'
@@ -11,11 +11,11 @@ import type { StorePart } from '../store.ts'
 const pollMs = 500
 
 export interface Wanted {
-  /** Undefined takes any. */
+  /** Undefined: any type. */
   readonly types: readonly string[] | undefined
-  /** Only runs of these; null takes any. */
+  /** Only runs of these; null: any repository. */
   readonly repositories: readonly RepositoryLimit[] | null
-  /** It wants one run and no other. That one is not looked for here. */
+  /** The worker wants one particular run, and polls for it itself. */
   readonly isCertain: boolean
 }
 
@@ -34,9 +34,9 @@ export class PendingBell {
     this.#scheduler = scheduler
   }
 
-  /** A run of this type may have become free to be leased. */
+  /** A run of this type may have become available. */
   ring(type: string): void {
-    // Others are woken first: these may not be able to take every run of the type.
+    // Workers without limits are woken first: the others may not be able to take this run.
     let picky: Waiter | null = null
     for (const waiter of this.#waiters) {
       if (!takes(waiter, type)) continue
@@ -67,25 +67,25 @@ export class PendingBell {
   #poll(): void {
     if (this.#cancelPoll !== null || this.#waiters.size === 0) return
     this.#cancelPoll = this.#scheduler.afterInBackground(pollMs, () => {
-      void this.#look().finally(() => {
+      void this.#findRuns().finally(() => {
         this.#cancelPoll = null
         this.#poll()
       })
     })
   }
 
-  async #look(): Promise<void> {
+  async #findRuns(): Promise<void> {
     const looking = [...this.#waiters].filter(({ isCertain }) => !isCertain)
     const groups = Map.groupBy(looking, ({ repositories }) => JSON.stringify(repositories))
     try {
-      for (const group of groups.values()) await this.#lookFor(group)
+      for (const group of groups.values()) await this.#findRunsFor(group)
     } catch {
-      // The store is away: whoever waits learns of it when the wait is over.
+      // The store cannot be reached: each worker learns that when its wait is over.
     }
   }
 
-  /** One look for all who are limited to the same repositories, and one of them for each type. */
-  async #lookFor(group: readonly Waiter[]): Promise<void> {
+  /** One query for all workers with the same repositories; wakes one worker per type. */
+  async #findRunsFor(group: readonly Waiter[]): Promise<void> {
     const named = group.every(({ types }) => types !== undefined)
     const types = [...new Set(group.flatMap((waiter) => waiter.types ?? []))]
     const { repositories = null } = group[0] ?? {}

@@ -1,6 +1,6 @@
 /**
- * The server's sign of life, once a second and on a timer of its own: work that takes long must not
- * look like an absence, for which every holder would get time it does not need.
+ * The server's sign of life, once a second on its own timer. Long work must not look like a
+ * downtime, because after a downtime every lease is extended.
  */
 import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'

@@ -31,7 +31,7 @@ export function withFinishedDays(retention: Retention, days: number): Retention 
   return { ...retention, finishedDays: days, supersededDays: Math.min(days, supersededDaysMax) }
 }
 
-/** Purges bite by bite until nothing is left to purge; answers the number of runs removed. */
+/** Purges in small transactions until nothing is left; answers the number of removed runs. */
 export async function purgeAll(
   store: StorePart<{ upkeep: 'purge' }>,
   limits: PurgeLimits,

@@ -1,23 +1,40 @@
 /**
- * The run verbs as the doors (HTTP, library, command line) use them: a request in the caller's
- * words in, a decision out. Validation of shapes is the door's; everything that needs the store,
- * the clock or a secret happens behind this.
+ * The run verbs for HTTP, the library and the command line: a request comes in, a decision goes
+ * out. The callers validate shapes; everything that needs the store, the clock or a secret happens
+ * here.
  */
 import type { ClaimReason } from '../domain/claim.ts'
 import type { LeaseToken, Outcome, Run, Verdict } from '../domain/run.ts'
 import type { TokenLimits } from '../domain/token-limits.ts'
-import type { HeartbeatAnswer, Once, Page, Paged, RunFilter } from '../store.ts'
+import type { HeartbeatAnswer, IdempotencyKey, Page, Paged, RunFilter } from '../store.ts'
 
 export interface Runs {
-  claim(request: ClaimRequest, actor: string, once?: Once): Promise<Claimed>
+  claim(request: ClaimRequest, actor: string, idempotencyKey?: IdempotencyKey): Promise<Claimed>
   /** Waits up to `waitMs` for a pending run; null when none came. */
-  lease(request: LeaseRunRequest, actor: string, once?: Once): Promise<Leased | null>
-  /** With `waitMs` it holds on, renewing, and rejects early when the run is taken away. */
-  heartbeat(request: HeartbeatRequest, actor: string, once?: Once): Promise<HeartbeatAnswer>
-  release(runId: string, leaseHash: string, actor: string, once?: Once): Promise<Run>
-  complete(request: CompleteRunRequest, actor: string, once?: Once): Promise<Run>
-  cancel(runId: string, actor: string, once?: Once): Promise<Run>
-  rerun(runId: string, actor: string, once?: Once): Promise<Claimed>
+  lease(
+    request: LeaseRunRequest,
+    actor: string,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<Leased | null>
+  /** With `waitMs` it waits and renews the lease; rejects early when the run is lost. */
+  heartbeat(
+    request: HeartbeatRequest,
+    actor: string,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<HeartbeatAnswer>
+  release(
+    runId: string,
+    leaseHash: string,
+    actor: string,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<Run>
+  complete(
+    request: CompleteRunRequest,
+    actor: string,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<Run>
+  cancel(runId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<Run>
+  rerun(runId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<Claimed>
   get(runId: string): Promise<Run>
   list(filter: RunFilter, page: Page): Promise<Paged<Run>>
 }
@@ -29,29 +46,29 @@ interface ClaimCommon {
   readonly action?: string | undefined
   readonly sender?: string | undefined
   /**
-   * Milliseconds. More than five minutes ahead of the store's clock is refused; of a caller, more
-   * than two seconds ahead is left out.
+   * Milliseconds. More than five minutes ahead of the store's clock is refused. A caller's time
+   * more than two seconds ahead is ignored.
    */
   readonly eventAt?: number | undefined
   readonly rerun?: boolean | undefined
-  /** Whether the event made this head the head; left out, its action tells. */
+  /** Whether the event made this commit the head; when missing, its action decides. */
   readonly headMaking?: boolean | undefined
   /** GitHub itself named this commit as the head, in its event or when it was asked. */
   readonly headFromGitHub?: boolean | undefined
-  /** Why the type's own rule wants no work on it. */
+  /** Why the `when` rule of the type skips it. */
   readonly skipReason?: string | undefined
   /** Any JSON value. */
   readonly input?: unknown
   /** False leaves the run pending for a worker. */
   readonly lease?: boolean | undefined
   readonly leaseMs?: number | undefined
-  /** Of the lease that is granted, where the caller must know it before the answer. */
+  /** The secret of the lease, if the caller must know it before the answer. */
   readonly secret?: string | undefined
-  /** Secrets of the caller's earlier claims of this key whose answer it never heard. */
+  /** Secrets of earlier claims of this key whose answer never reached the caller. */
   readonly unanswered?: readonly string[] | undefined
-  /** What the caller asks with: its lease ends with it. */
+  /** The token of the caller: the lease ends when the token does. */
   readonly token?: LeaseToken | undefined
-  /** GitHub's numeric id of the repository, when an event brought it. */
+  /** GitHub's numeric id of the repository, if the event names it. */
   readonly repoId?: number | undefined
   /** When the pull request was opened, by GitHub's clock. */
   readonly threadCreatedAt?: number | undefined
@@ -70,7 +87,7 @@ export interface PullRequestClaim extends ClaimCommon {
 export interface JobClaim extends ClaimCommon {
   readonly kind: 'job'
   readonly key: string
-  /** What tells it from the others of its subject, where the key also shows a name. */
+  /** The identity within the subject, if the key also contains a name. */
   readonly pair?: string | undefined
   readonly subject?: string | undefined
   readonly repo?: string | undefined
@@ -102,7 +119,7 @@ export interface LeaseRunRequest {
   readonly leaseMs?: number | undefined
   /** What the caller asks with: its lease ends with it. */
   readonly token?: LeaseToken | undefined
-  /** Only what the caller's token reaches. */
+  /** The limits of the caller's token. */
   readonly within?: TokenLimits | undefined
   /** Aborts the wait when the caller has gone. */
   readonly signal?: AbortSignal | undefined

@@ -1,6 +1,6 @@
 /**
- * The sweeper: ends or gives back what nobody attends to. Every second it looks at what is due and
- * at nothing else; any number of processes may sweep at once.
+ * The sweeper: ends runs that nobody works on, or gives them back. Every second it reads only the
+ * due runs. Any number of processes may sweep at the same time.
  */
 import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
@@ -19,8 +19,8 @@ export interface SweeperOptions {
   readonly scheduler: Scheduler
   readonly log: Log
   /**
-   * A server says itself that it is there. A program that embeds the library only watches, and
-   * sweeps only while no server looks after the store.
+   * True for a server, which stores its own sign of life. A program that embeds the library only
+   * watches, and sweeps only while no server is active.
    */
   readonly serves: boolean
   readonly onSwept: (runs: readonly Run[]) => void
@@ -45,7 +45,7 @@ export function createSweeper(options: SweeperOptions): BackgroundLoop {
     }
     const failing = new Set<string>()
     for (;;) {
-      // One that cannot be swept is left to the next pass, and must not hide the others.
+      // A run that cannot be swept waits for the next pass and must not hide the others.
       const all = await store.runs.due(biteMax + failing.size)
       const due = all.filter((runId) => !failing.has(runId))
       if (due.length === 0) return

@@ -14,14 +14,14 @@ import type { Store } from '../store.ts'
 import { openSqlite } from '../stores/open-sqlite.ts'
 import { createRuns } from './create-runs.ts'
 
-const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
+const machine = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 const types = withTypeDefaults({})
 let store: Store
 beforeEach(
   () =>
     void (store = openSqlite(
       { path: ':memory:', exclusive: false },
-      { ...seams, channels: githubDeclarations },
+      { ...machine, channels: githubDeclarations },
     )),
 )
 afterEach(() => store.close())
@@ -40,7 +40,7 @@ function crowd(limits: TokenLimits) {
     return () => void timers.delete(task)
   }
   const runs = createRuns({
-    ...seams,
+    ...machine,
     scheduler: { ...systemScheduler, after, afterInBackground: after },
     store: counting,
     log: pino({ level: 'silent' }),

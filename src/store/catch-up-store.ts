@@ -1,7 +1,6 @@
 /**
- * Port: what the store knows of what was heard and of what is still to be looked at, so that
- * catching up finds what was not and leaves nothing out for good. Part of the store: each verb is
- * one transaction.
+ * Port: what catch-up reads and stores: which events arrived, and what it still has to check. Each
+ * verb is one transaction.
  */
 import type { HeardHead, InboxEntry } from '../domain/inbox.ts'
 import type { Run } from '../domain/run.ts'
@@ -15,37 +14,37 @@ export interface CatchUpStore {
   /** The latest event of this lane, by GitHub's clock; null when the inbox has none. */
   lastHeard(filter: HeardFilter): Promise<InboxEntry | null>
   /**
-   * Whether the event that opened or closed the pull request was heard, so that it is in this state
-   * now: a label tells of a state, and nothing acts on that. Null when no event tells.
+   * Whether the event arrived that brought the pull request into this state. (A label event shows
+   * the state, but nothing acts on that.) Null when no event says so.
    */
   wasStateHeard(lane: string, state: 'open' | 'closed'): Promise<boolean | null>
   /**
-   * Those that GitHub has told of and that were heard of or worked on since; those that nobody has
-   * looked at for longest first.
+   * Repositories with a GitHub id that had an event or a claim since then. Those that were not
+   * checked for longest come first.
    */
   repositoriesInUse(since: number, limit: number): Promise<UsedRepositories>
   /**
-   * The next few of those that were not heard of since, and that nobody has looked at within the
-   * hour. They take turns, so that none is left out for good.
+   * The next few repositories without an event since then that were not checked within the hour.
+   * They take turns, so that every one is checked at some time.
    */
   quietRepositories(since: number, limit: number): Promise<QuietRepositories>
-  /** It was looked at, or cannot be: the next one's turn. */
+  /** It was checked, or cannot be checked: the next one has its turn. */
   noteQuietLooked(quiet: QuietRepository): Promise<void>
-  /** It was looked at, or cannot be now: the others come first. */
+  /** It was checked, or cannot be checked now: the others come first. */
   noteLooked(githubId: number): Promise<void>
   /** How far GitHub's record of what it sent was read; null before the first time. */
   deliveriesRead(): Promise<DeliveriesRead | null>
   noteDeliveriesRead(read: DeliveriesRead): Promise<void>
   /** The next head that GitHub has to be asked about; null when none is due. */
   takeHeadCheck(): Promise<TakenHeadCheck | null>
-  /** GitHub has no such pull request: arrival order stands. */
+  /** GitHub has no such pull request: the order of arrival stays. */
   forgetHeadCheck(runId: string, fence: number): Promise<void>
   backlog(): Promise<CatchUpBacklog>
 }
 
 export interface HeardFilter {
   readonly lane: string
-  /** Only events that made their head the head, without those about something else. */
+  /** Only events that made their head, not those that mention it. */
   readonly made?: boolean
   /** Only pull request events of these actions. */
   readonly actions?: readonly string[]
@@ -64,9 +63,9 @@ export interface UsedRepositories {
 }
 
 export interface QuietRepository extends UsedRepository {
-  /** When it was last heard of or worked on, to a few minutes. */
+  /** When it last had an event or a claim, to a few minutes. */
   readonly usedAt: number
-  /** Where it stands among the quiet ones. */
+  /** Its place among the quiet repositories. */
   readonly place: string
 }
 
@@ -77,18 +76,18 @@ export interface QuietRepositories {
 }
 
 /**
- * Everything that GitHub sent before `to` was looked at, and everything from `gap.from` on; what
- * lies between is read from the cursor on. Always true, whoever wrote it last.
+ * Everything that GitHub sent before `to` was checked, and everything from `gap.from` on. What lies
+ * between is read from the cursor on. This holds whichever process wrote it last.
  */
 export interface DeliveriesRead {
   readonly to: number
   readonly gap: { readonly cursor: string; readonly from: number } | null
-  /** What was read but could not be fetched; left out when there is nothing. */
-  readonly owed?: readonly OwedDelivery[]
+  /** What was read but could not be fetched; missing when there is nothing. */
+  readonly owed?: readonly UnfetchedDelivery[]
 }
 
 /** A webhook that GitHub could not give us; it is asked for again. */
-export interface OwedDelivery {
+export interface UnfetchedDelivery {
   readonly id: number
   readonly guid: string
   readonly event: string
@@ -98,11 +97,11 @@ export interface OwedDelivery {
 }
 
 export interface TakenHeadCheck {
-  /** Null when another head took its place since. */
+  /** Null when another head is current since. */
   readonly run: Run | null
-  /** The newest decision about it until now: what the answer is told by. */
+  /** The newest decision about it until now: GitHub's answer is newer than that. */
   readonly fence: number
-  /** Asked too often without an answer: arrival order stands. */
+  /** Asked too often without an answer: the order of arrival stays. */
   readonly givenUp: boolean
 }
 
@@ -110,5 +109,5 @@ export interface CatchUpBacklog {
   readonly headChecks: Counted & { readonly oldestAt: number | null }
   readonly deliveriesUnread: boolean
   /** GUIDs of webhooks that GitHub could not give us yet. */
-  readonly deliveriesOwed: readonly string[]
+  readonly deliveriesUnfetched: readonly string[]
 }

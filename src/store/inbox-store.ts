@@ -1,9 +1,9 @@
-/** Port: the inbox's part of the store. What comes in, what is decided about it, what waits. */
+/** Port: the inbox. Webhooks that arrived, what was decided about them, which of them wait. */
 import type { Claim } from '../domain/claim.ts'
 import type { InboxDecision, InboxEntry, InboxState, TypeOutcome } from '../domain/inbox.ts'
 import type { AskingComment } from '../domain/outbox/refusal.ts'
 import type { Run } from '../domain/run.ts'
-import type { Once } from './once.ts'
+import type { IdempotencyKey } from './idempotency-key.ts'
 import type { Page, Paged } from './page.ts'
 import type { ClaimAnswer } from './run-store.ts'
 
@@ -14,9 +14,9 @@ export interface InboxStore {
   finish(decided: DecidedWebhook): Promise<FinishedWebhook>
   /** It cannot be decided now; try again at `dueAt`. */
   postpone(entryId: string, dueAt: number, why: string): Promise<void>
-  /** A person asks to have a webhook processed again. */
-  replay(entryId: string, actor: string, once: Once | null): Promise<InboxEntry>
-  /** Some that are due, of every repository some. */
+  /** A person asks to process a webhook again. */
+  replay(entryId: string, actor: string, idempotencyKey: IdempotencyKey | null): Promise<InboxEntry>
+  /** Some due entries of every repository. */
   due(request: DueRequest): Promise<DueWebhooks>
   /** By its id, or by GitHub's GUID. */
   get(id: string): Promise<InboxEntry | null>
@@ -41,35 +41,35 @@ export type NewWebhook = Pick<
   | 'reason'
   | 'outcomes'
 > & {
-  /** Equal for two deliveries of one event under different GUIDs; null where nothing tells. */
+  /** Equal for two GUIDs of one event; null when the payload is not enough to tell. */
   readonly eventKey: string | null
-  /** The pull request's head, where the event names it, and whether it made it that. */
+  /** The head of the pull request, if the event names it, and whether the event made it. */
   readonly head: { readonly sha: string; readonly isMade: boolean } | null
-  /** False when nothing is left to do about it. */
+  /** False when nothing remains to be done. */
   readonly waits: boolean
-  /** It never came: we found that it had happened. */
+  /** It never arrived: catch-up found it. */
   readonly caughtUp?: boolean
-  /** What GitHub was answered when it sent this; 0 when it reached nobody. */
+  /** The HTTP status that GitHub got when it sent this; 0 when it got no answer. */
   readonly answered?: number | null
   readonly body: WebhookBody
 }
 
-/** Headers as JSON; the body as it came, packed by `packBody`. */
+/** Headers as JSON; the received body, packed by `packBody`. */
 export interface WebhookBody {
   readonly headers: string
   readonly body: Uint8Array
 }
 
 export interface ReceivedWebhook {
-  /** `again`: this GUID was here before. `same-event`: another GUID brought this event. */
+  /** `again`: this GUID is already stored. `same-event`: the event is stored under another GUID. */
   readonly arrived: 'new' | 'again' | 'same-event'
-  /** Of a repeat: the entry that brought the event first. */
+  /** For a repeat: the first entry of the event. */
   readonly entry: InboxEntry
-  /** What was stored now; `entry` itself unless the event came under another GUID. */
+  /** The stored entry; the same as `entry` unless the event came under another GUID. */
   readonly storedId: string
 }
 
-/** What a webhook leads to, for one run type each. */
+/** What a webhook leads to, for one run type. */
 export type WebhookAct =
   | {
       readonly act: 'claim'
@@ -77,7 +77,7 @@ export type WebhookAct =
       /** Only while the pull request is open: a later event may have closed it. */
       readonly whileOpen: boolean
     }
-  /** A comment asked for it, but the head may be newer than the comment: the thread is told. */
+  /** A comment asked for it, but the head may be newer: an answer is published in the thread. */
   | { readonly act: 'refuse'; readonly claim: Claim; readonly comment: AskingComment }
   | { readonly act: 'cancel'; readonly type: string; readonly repo: string; readonly pr: number }
   | { readonly act: 'note'; readonly outcome: TypeOutcome }
@@ -86,39 +86,39 @@ export interface DecidedWebhook {
   readonly entryId: string
   readonly lane: string
   readonly acts: readonly WebhookAct[]
-  /** Why there are no acts; else null. */
+  /** Why there are no acts; otherwise null. */
   readonly reason: string | null
-  /** It is given up: without acts it has failed, and was not merely of no use to anybody. */
+  /** It was given up: an entry without acts has failed then, and was not merely ignored. */
   readonly givenUp?: boolean
-  /** GitHub was asked how the pull request is, or cannot be: do not answer `look` again. */
+  /** GitHub was asked for the pull request, or cannot be asked: do not answer `look` again. */
   readonly looked?: boolean
 }
 
 export interface FinishedWebhook {
   /**
-   * `elsewhere`: another process has it in hand, or has done it. `behind`: not its turn yet.
-   * `look`: another event of the same second says otherwise, so GitHub has to be asked first.
+   * `elsewhere`: another process works on it or finished it. `behind`: not its turn yet. `look`:
+   * another event of the same second contradicts it, so GitHub has to be asked first.
    */
-  readonly result: 'settled' | 'elsewhere' | 'behind' | 'look'
+  readonly result: 'finished' | 'elsewhere' | 'behind' | 'look'
   readonly entry: InboxEntry | null
   readonly claims: readonly ClaimAnswer[]
   readonly cancelled: readonly Run[]
 }
 
-/** Where a look for what is due goes on; without it, it begins. */
+/** Where to go on reading due entries; without values, from the start. */
 export interface DueRequest {
-  /** The last party that was looked at. */
+  /** The key of the last repository that was read (`repositoryKeyOf`). */
   readonly after?: string | null
-  /** By party: the last of its lanes that was looked at, where there are more. */
+  /** By repository: the last lane that was read, if there are more. */
   readonly lanesAfter?: ReadonlyMap<string, string>
 }
 
 export interface DueWebhooks {
-  /** Of each party a few; of a lane the first, and what was tried before. */
+  /** A few of each repository: the first of a lane, and entries that were tried before. */
   readonly entries: readonly InboxEntry[]
-  /** Where to go on; null when all parties were looked at. */
+  /** Where to go on; null when all repositories were read. */
   readonly after: string | null
-  /** Of each party that was looked at: its last lane, or null when there is none after it. */
+  /** For each repository that was read: the last lane, or null when there are no more. */
   readonly lanesTo: ReadonlyMap<string, string | null>
 }
 
@@ -129,17 +129,17 @@ export interface InboxFilter {
   readonly repo?: string
   readonly number?: number
   readonly webhookId?: string
-  /** One pull request, or branch, of one repository, whatever its name is or was. */
+  /** One pull request or branch of one repository, under any of its names. */
   readonly lane?: string
 }
 
 export interface InboxBacklog {
   readonly waiting: number
   readonly oldestAt: number | null
-  /** Of those that wait, how many were tried in vain, and the one tried most often. */
+  /** How many waiting entries were tried without success, and the one tried most often. */
   readonly postponed: number
   readonly mostTried: Pick<InboxEntry, 'id' | 'tries' | 'lastError'> | null
-  /** Given up, and not decided again since; and the newest of them. */
+  /** How many were given up and not replayed since, and the newest of them. */
   readonly failed: number
   readonly lastFailed: Pick<InboxEntry, 'id' | 'reason'> | null
 }

@@ -16,7 +16,7 @@ import type { AttemptEnd, Finding } from '../domain/outbox/outcome.ts'
 import type { PublishingRules } from '../domain/outbox/schedule.ts'
 import type { PublishRights } from '../domain/outbox/publish-rights.ts'
 import type { TokenLimits } from '../domain/token-limits.ts'
-import type { Once } from './once.ts'
+import type { IdempotencyKey } from './idempotency-key.ts'
 import type { Page, Paged } from './page.ts'
 
 export interface OutboxStore {
@@ -42,13 +42,13 @@ export interface OutboxStore {
   /** GitHub does not let us in: blocks the identity with growing waits; answers until when. */
   refuseIdentity(identity: string, reason: string): Promise<number>
   /** An operator lifts a block. */
-  unblock(identity: string, actor: string, once: Once | null): Promise<Budget>
+  unblock(identity: string, actor: string, idempotencyKey: IdempotencyKey | null): Promise<Budget>
   budgets(): Promise<readonly Budget[]>
   /** Null when nothing keeps it from asking. */
   blockedUntil(identity: string): Promise<number | null>
 
   /** Something of a run's own, once per name and round. */
-  publish(request: PublishRequest, once: Once | null): Promise<PublishAnswer>
+  publish(request: PublishRequest, idempotencyKey: IdempotencyKey | null): Promise<PublishAnswer>
 
   /** A message that is no run's, once per channel, address and key. */
   send(request: MessageRequest): Promise<PublishAnswer>
@@ -64,16 +64,25 @@ export interface OutboxStore {
   /** What is open, bounded, however much there is. */
   backlog(): Promise<OutboxBacklog>
 
-  retry(id: string, actor: string, once: Once | null): Promise<Delivery>
+  retry(id: string, actor: string, idempotencyKey: IdempotencyKey | null): Promise<Delivery>
   /** Answers how many were reopened. */
-  retryMany(filter: RetryFilter, actor: string, once: Once | null): Promise<number>
-  skip(id: string, reason: string, actor: string, once: Once | null): Promise<Delivery>
+  retryMany(
+    filter: RetryFilter,
+    actor: string,
+    idempotencyKey: IdempotencyKey | null,
+  ): Promise<number>
+  skip(
+    id: string,
+    reason: string,
+    actor: string,
+    idempotencyKey: IdempotencyKey | null,
+  ): Promise<Delivery>
   /** Whoever gives an id has checked on GitHub that it is this delivery's (outbox/is-ours). */
   confirm(
     id: string,
     providerId: string | null,
     actor: string,
-    once: Once | null,
+    idempotencyKey: IdempotencyKey | null,
   ): Promise<Delivery>
 
   /** Makes the first key when there is none. The first of them signs, all of them verify. */

@@ -1,19 +1,20 @@
 /**
- * Port: repositories, known by GitHub's id and by every name they were seen under. What is older
- * than what is known changes nothing.
+ * Port: repositories, by GitHub's id and by every name they had. Old information never overwrites
+ * newer information.
  */
 import type { HeardAt, NameKnowledge } from '../domain/repository-names.ts'
 
 export interface RepositoryStore {
   /**
-   * GitHub's numeric id for a repository's name, and when GitHub used the two together: what is
-   * older than what is known changes nothing. `actor`: who says so.
+   * Stores GitHub's id for a name. `at`: when GitHub used the two together; older information than
+   * what is known changes nothing. `actor`: who says so.
    */
   learn(name: string, githubId: number, at: HeardAt, actor: string): Promise<void>
   /**
-   * The same by a caller's word, which may be wrong. `known`: it is so, or it was learnt, and until
-   * GitHub says so too, whoever writes there asks first (`toldName`). Otherwise nothing was learnt,
-   * because it would change what GitHub said, or what is claimed by the name alone.
+   * The same for what only a caller says, which may be wrong. `known`: GitHub said so before, or it
+   * was stored as unverified, and GitHub is asked before the first write (`unverifiedName`).
+   * Otherwise nothing was stored: it would contradict GitHub, or change what is claimed by the name
+   * alone.
    */
   learnUnverified(
     name: string,
@@ -21,13 +22,13 @@ export interface RepositoryStore {
     at: number | null,
     actor: string,
   ): Promise<NameKnowledge>
-  /** What GitHub has said of the two; changes nothing. */
+  /** What GitHub has said about the two; changes nothing. */
   nameKnowledge(name: string, githubId: number): Promise<NameKnowledge>
-  /** As last heard, by our own id; one query. */
+  /** The last known names, by our own id; one query. */
   names(ids: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** By our own id; null when this store has none. */
   get(id: string): Promise<KnownRepository | null>
-  /** What a name means now; null when this store has never heard of it. */
+  /** The repository that has this name now; null when this store does not know the name. */
   named(name: string): Promise<KnownRepository | null>
 }
 
@@ -36,6 +37,6 @@ export interface KnownRepository {
   readonly id: string
   /** As last heard. */
   readonly name: string
-  /** Null until an event or an answer of GitHub named it. */
+  /** Null until GitHub named it in an event or an answer. */
   readonly githubId: number | null
 }

@@ -6,22 +6,22 @@ import type { Claim, ClaimReason } from '../domain/claim.ts'
 import type { LeaseGrant, Outcome, Run, RunState, Verdict } from '../domain/run.ts'
 import type { Subject } from '../domain/subject.ts'
 import type { RepositoryLimit, TokenLimits } from '../domain/token-limits.ts'
-import type { Once } from './once.ts'
+import type { IdempotencyKey } from './idempotency-key.ts'
 import type { Page, Paged } from './page.ts'
 
 export interface RunStore {
   /** Claim or skip: the table in domain/claim.ts, decided under the subject's lock. */
-  claim(claim: Claim, once: Once | null): Promise<ClaimAnswer>
-  /** GitHub said which head is the head: this decides an order that arrival decided for now. */
+  claim(claim: Claim, idempotencyKey: IdempotencyKey | null): Promise<ClaimAnswer>
+  /** GitHub confirmed the head: replaces an order that arrival decided for now. */
   confirmHead(confirmed: ConfirmedHead): Promise<ConfirmHeadAnswer>
   /** A new holder for a pending run; null when none is available. */
-  lease(request: LeaseRequest, once: Once | null): Promise<LeaseAnswer | null>
+  lease(request: LeaseRequest, idempotencyKey: IdempotencyKey | null): Promise<LeaseAnswer | null>
   /** Renews the lease, or throws the ConflictError that tells the holder to stop. */
-  heartbeat(request: HolderRequest, once: Once | null): Promise<HeartbeatAnswer>
+  heartbeat(request: HolderRequest, idempotencyKey: IdempotencyKey | null): Promise<HeartbeatAnswer>
   /**
-   * Of these types, those with a run that is free to be leased; with `any`, also the type of the
-   * run that waits longest. Within `repositories` it passes over what the others have waiting;
-   * otherwise its cost never grows with how many wait.
+   * The types that have a run to lease; with `any`, also the type of the run that waits longest.
+   * With `repositories` it skips waiting runs of other repositories; otherwise its cost does not
+   * grow with the number of waiting runs.
    */
   availableTypes(
     types: readonly string[],
@@ -29,23 +29,23 @@ export interface RunStore {
     repositories: readonly RepositoryLimit[] | null,
   ): Promise<readonly string[]>
   /** Gives a run back without counting an attempt. */
-  release(request: HolderRequest, once: Once | null): Promise<Run>
+  release(request: HolderRequest, idempotencyKey: IdempotencyKey | null): Promise<Run>
   /** The holder's end of a run. A repeat by the same holder gets the same answer. */
-  complete(request: CompleteRequest, once: Once | null): Promise<Run>
-  cancel(runId: string, actor: string, once: Once | null): Promise<Run>
-  /** A person asks for it again: the next round, or a note for the end of this one. */
-  rerun(runId: string, actor: string, once: Once | null): Promise<ClaimAnswer>
-  /** A line from whoever works on it; shown soon, the last one always. */
-  reportStatus(request: ReportRequest, once: Once | null): Promise<Run>
+  complete(request: CompleteRequest, idempotencyKey: IdempotencyKey | null): Promise<Run>
+  cancel(runId: string, actor: string, idempotencyKey: IdempotencyKey | null): Promise<Run>
+  /** A person asks for a rerun: starts the next round, now or when this one ends. */
+  rerun(runId: string, actor: string, idempotencyKey: IdempotencyKey | null): Promise<ClaimAnswer>
+  /** A status line from the holder; the last one is always shown. */
+  reportStatus(request: ReportRequest, idempotencyKey: IdempotencyKey | null): Promise<Run>
 
   get(id: string): Promise<Run | null>
   subject(id: string): Promise<Subject | null>
   /**
-   * Of a pull request, one for each type of run that ever was: at most ten, last used first. With
-   * GitHub's id of a repository that is known by it, the name does not count.
+   * The subjects of a pull request, one per run type: at most ten, last used first. If GitHub's id
+   * is given and known, the name is ignored.
    */
   subjectsOf(repo: string, pr: number, repoId?: number | null): Promise<readonly Subject[]>
-  /** The run of a subject that is worked on or free to be leased: what its queue waits for. */
+  /** The run of a subject that is active or can be leased: its queue waits for this run. */
   ahead(subjectId: string): Promise<Run | null>
   list(filter: RunFilter, page: Page): Promise<Paged<Run>>
   /** Which of these runs are no longer held under the given fence. For long-polls; one query. */
@@ -53,7 +53,7 @@ export interface RunStore {
 
   /** How many runs have not ended, by state. Never grows with history. */
   countActive(): Promise<Readonly<Record<ActiveState, number>>>
-  /** Runs the sweeper has to look at, oldest first. Never grows with history. */
+  /** Runs that the sweeper has to check, oldest first. Never grows with history. */
   due(limit: number): Promise<readonly string[]>
   /** Ends or gives back one due run; null when somebody else already did. */
   sweep(runId: string): Promise<Run | null>

@@ -4,11 +4,11 @@
  */
 import type { RefusedCredential } from '../domain/audit.ts'
 import type { TokenLimits } from '../domain/token-limits.ts'
-import type { Once } from './once.ts'
+import type { IdempotencyKey } from './idempotency-key.ts'
 import type { Page, Paged } from './page.ts'
 
 export interface TokenStore {
-  create(get: NewToken, once: Once | null): Promise<CreatedToken>
+  create(get: NewToken, idempotencyKey: IdempotencyKey | null): Promise<CreatedToken>
   list(page: Page): Promise<Paged<Token>>
   /** It is refused from now on, and so are the leases that were obtained with it. */
   revoke(id: string, actor: string): Promise<void>

@@ -3,7 +3,7 @@
  * that two processes may start at once. A store that a newer program has migrated is refused.
  */
 import { readdirSync, readFileSync } from 'node:fs'
-import type { SchemaLook } from '../domain/database-look.ts'
+import type { SchemaInspection } from '../domain/database-inspection.ts'
 import { SetupError } from '../errors.ts'
 
 export interface Migration {
@@ -43,7 +43,10 @@ export function missingMigrations(
   return known.filter(({ version }) => !applied.includes(version))
 }
 
-export function schemaLook(known: readonly Migration[], applied: readonly number[]): SchemaLook {
+export function inspectSchema(
+  known: readonly Migration[],
+  applied: readonly number[],
+): SchemaInspection {
   const missing = missingMigrations(known, applied)
   return {
     version: Math.max(0, ...applied),

@@ -6,7 +6,7 @@ import { connectFailure } from './drivers/postgres-errors.ts'
 import { migratePostgres } from './drivers/postgres-migrate.ts'
 import { PostgresDriver } from './drivers/postgres.ts'
 import { loadMigrations } from './migrations.ts'
-import type { StoreSeams } from './open-sqlite.ts'
+import type { StoreMachine } from './open-sqlite.ts'
 import { SqlStore } from './sql-store/sql-store.ts'
 
 const versionMin = 150_000
@@ -38,7 +38,7 @@ export const sessionOptions = Object.entries(sessionSettings)
 
 export async function openPostgresDriver(
   url: string,
-  seams: Omit<StoreSeams, 'channels'>,
+  machine: Omit<StoreMachine, 'channels'>,
 ): Promise<PostgresDriver> {
   const config = {
     connectionString: url,
@@ -56,7 +56,7 @@ export async function openPostgresDriver(
     onConnect: limitTransactions(transactionLimit),
   })
   surviveBrokenConnections(pool)
-  const clock = new ServerClock(seams.clock, seams.scheduler, () => askServer(pool))
+  const clock = new ServerClock(machine.clock, machine.scheduler, () => askServer(pool))
   try {
     await refuseOldServer(pool)
     await clock.start()
@@ -66,7 +66,7 @@ export async function openPostgresDriver(
     await pool.end()
     throw error instanceof SetupError ? error : connectFailure(error, false)
   }
-  return new PostgresDriver({ ...seams, pool, serverClock: clock })
+  return new PostgresDriver({ ...machine, pool, serverClock: clock })
 }
 
 /** Over a connection of its own: a migration may take longer than any answer should. */
@@ -81,9 +81,9 @@ async function migrate(config: PoolConfig, nowMs: number): Promise<void> {
   }
 }
 
-export async function openPostgres(url: string, seams: StoreSeams): Promise<SqlStore> {
-  const driver = await openPostgresDriver(url, seams)
-  return new SqlStore(driver, seams)
+export async function openPostgres(url: string, machine: StoreMachine): Promise<SqlStore> {
+  const driver = await openPostgresDriver(url, machine)
+  return new SqlStore(driver, machine)
 }
 
 /** Not one of the session's options: a server before version 17 would refuse the connection. */

@@ -11,7 +11,8 @@ import { SqliteDriver } from './drivers/sqlite.ts'
 import { loadMigrations } from './migrations.ts'
 import { SqlStore } from './sql-store/sql-store.ts'
 
-export interface StoreSeams {
+/** What a store takes from its machine, and who hears how its transactions go. */
+export interface StoreMachine {
   readonly clock: Clock
   readonly random: Random
   readonly scheduler: Scheduler
@@ -30,20 +31,20 @@ export interface SqliteOptions {
 
 export function openSqliteDriver(
   options: SqliteOptions,
-  seams: Omit<StoreSeams, 'channels'>,
+  machine: Omit<StoreMachine, 'channels'>,
 ): SqliteDriver {
   const migrations = loadMigrations('sqlite')
   const prepare = (db: Parameters<typeof migrateSqlite>[0]): void => {
-    migrateSqlite(db, migrations, seams.clock.wallMs())
+    migrateSqlite(db, migrations, machine.clock.wallMs())
   }
   const file =
     options.path === ':memory:'
       ? openMemory(prepare)
-      : openFile(options.path, options.exclusive, prepare, seams.random)
+      : openFile(options.path, options.exclusive, prepare, machine.random)
   const { writer, reader, release } = file
-  return new SqliteDriver({ ...seams, writer, reader, onClose: release })
+  return new SqliteDriver({ ...machine, writer, reader, onClose: release })
 }
 
-export function openSqlite(options: SqliteOptions, seams: StoreSeams): SqlStore {
-  return new SqlStore(openSqliteDriver(options, seams), seams)
+export function openSqlite(options: SqliteOptions, machine: StoreMachine): SqlStore {
+  return new SqlStore(openSqliteDriver(options, machine), machine)
 }

@@ -5,7 +5,7 @@
  */
 import type { Store } from '../store.ts'
 import type { Driver } from './driver.ts'
-import type { StoreSeams } from './open-sqlite.ts'
+import type { StoreMachine } from './open-sqlite.ts'
 import { openSqliteDriver } from './open-sqlite.ts'
 import type { Param, Row, Sql, Verb } from './sql.ts'
 import { inPieces, raw, sql, tuples } from './sql.ts'
@@ -17,7 +17,7 @@ export interface StoreLine {
 }
 
 export interface SharedMemory {
-  open(line: StoreLine, seams: Omit<StoreSeams, 'channels'>): Store
+  open(line: StoreLine, machine: Omit<StoreMachine, 'channels'>): Store
   /** What is committed, read past every line. */
   select(text: string, params?: Sql['params']): Promise<readonly Row[]>
   /** As new: making another costs more than all that a simulated hour does with it. */
@@ -32,9 +32,9 @@ export interface SharedMemory {
 /** The rows of every table. */
 export type MemoryCopy = ReadonlyMap<string, readonly Row[]>
 
-export function openSharedMemory(seams: StoreSeams): SharedMemory {
-  const { channels } = seams
-  const driver = remembering(openSqliteDriver({ path: ':memory:', exclusive: false }, seams))
+export function openSharedMemory(machine: StoreMachine): SharedMemory {
+  const { channels } = machine
+  const driver = remembering(openSqliteDriver({ path: ':memory:', exclusive: false }, machine))
   return {
     open: (line, own) => new SqlStore(lined(driver, line), { ...own, channels }),
     select: (text, params = []) => driver.select({ text, params }),

@@ -1,9 +1,9 @@
 /** What is done to a database from the outside: looking at it, and copying it. */
 import type { Clock } from '../clock.ts'
-import type { DatabaseLook } from '../domain/database-look.ts'
+import type { DatabaseInspection } from '../domain/database-inspection.ts'
 import type { BackupAnswer, BackupOptions } from './drivers/sqlite-backup.ts'
 import { backupSqlite } from './drivers/sqlite-backup.ts'
-import { lookAtSqlite } from './drivers/sqlite-look.ts'
+import { inspectSqlite } from './drivers/sqlite-inspect.ts'
 import { loadMigrations } from './migrations.ts'
 
 export type DatabasePlace =
@@ -17,13 +17,13 @@ export interface LookOptions {
 }
 
 /** Changes nothing and makes nothing; rejects with what opening it would reject with. */
-export async function lookAtDatabase(
+export async function inspectDatabase(
   database: DatabasePlace,
   { clock, readThrough }: LookOptions,
-): Promise<DatabaseLook> {
+): Promise<DatabaseInspection> {
   const migrations = loadMigrations(database.kind)
-  if (database.kind === 'sqlite') return lookAtSqlite(database.path, migrations, readThrough)
-  const { lookAtPostgres } = await import('./drivers/postgres-look.ts')
+  if (database.kind === 'sqlite') return inspectSqlite(database.path, migrations, readThrough)
+  const { inspectPostgres: lookAtPostgres } = await import('./drivers/postgres-inspect.ts')
   return await lookAtPostgres(database.url, migrations, clock)
 }
 

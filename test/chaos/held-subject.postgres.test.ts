@@ -6,7 +6,7 @@
  */
 import pg from 'pg'
 import { expect, it, vi } from 'vitest'
-import type { Once } from '../../src/store.ts'
+import type { IdempotencyKey } from '../../src/store.ts'
 import { sessionOptions } from '../../src/stores/open-postgres.ts'
 import { newWebhook } from '../conformance/inbox/webhooks.ts'
 import { freshDatabase } from '../postgres/fresh-database.ts'
@@ -15,7 +15,7 @@ import { openStore } from './open-store.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const once = (name: string): Once => ({
+const idempotencyKey = (name: string): IdempotencyKey => ({
   keyHash: name,
   bodyHash: 'body',
   seal: (text) => text,
@@ -38,7 +38,7 @@ it('callers of a held subject leave connections to everybody else', async () => 
 
   let answered = 0
   const wanting = Array.from({ length: 40 }, async (_, i) => {
-    const { reason } = await store.runs.claim(claim(1), once(`k${i}`))
+    const { reason } = await store.runs.claim(claim(1), idempotencyKey(`k${i}`))
     answered += 1
     return reason
   })

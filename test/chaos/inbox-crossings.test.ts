@@ -92,7 +92,7 @@ it('a push that crosses the closing of its pull request leaves nothing to work o
   await reached(claims)
   await open(receiving)
   const closing = await here.inbox.finish(decided(await receivingClosed, cancel))
-  expect(closing.result).toBe('settled')
+  expect(closing.result).toBe('finished')
   await open(claims)
   expect((await settlingPush).entry?.outcomes).toMatchObject([{ reason: 'closed-since' }])
   expect(await activeHeads()).toEqual([])

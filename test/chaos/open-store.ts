@@ -12,11 +12,11 @@ export type Database =
   | { readonly kind: 'postgres'; readonly url: string }
   | { readonly kind: 'sqlite'; readonly path: string }
 
-export const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
+export const machine = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 
 export async function openDriver(database: Database, exclusive = false): Promise<Driver> {
-  if (database.kind === 'postgres') return await openPostgresDriver(database.url, seams)
-  return openSqliteDriver({ path: database.path, exclusive }, seams)
+  if (database.kind === 'postgres') return await openPostgresDriver(database.url, machine)
+  return openSqliteDriver({ path: database.path, exclusive }, machine)
 }
 
 export const storeOver = (driver: Driver): SqlStore =>

@@ -11,7 +11,7 @@ import { seeded } from '../seed.ts'
 import { settings, untilLetGo } from './child.ts'
 import { claimOf, grantOf } from './claims.ts'
 import { withAborts, withoutLocks } from './faulty-driver.ts'
-import { openDriver, seams, storeOver, type Database } from './open-store.ts'
+import { openDriver, machine, storeOver, type Database } from './open-store.ts'
 import { headOfEvent, monotonicMs, openLog, type Entry } from './storm-log.ts'
 
 export interface StormConfig {
@@ -46,7 +46,7 @@ interface Grant {
 const config = settings() as StormConfig
 const driver = await openDriver(config.database)
 const below = seeded(config.seed)
-const chance = { ...seams.random, below }
+const chance = { ...machine.random, below }
 const faulty = withAborts(config.broken ? withoutLocks(driver) : driver, chance)
 const store: Store = storeOver(faulty)
 const log = openLog(config.folder, config.name)

@@ -15,7 +15,7 @@ import { systemRandom } from '../../src/random.ts'
 import { systemScheduler, type Scheduler } from '../../src/scheduler.ts'
 import { openPostgres } from '../../src/stores/open-postgres.ts'
 import { pullRequestClaim } from '../conformance/claims.ts'
-import { onceOf } from '../conformance/runs/once.suite.ts'
+import { onceOf } from '../conformance/runs/idempotency.suite.ts'
 import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
 import { startRelay, type Relay } from './relay.ts'
 

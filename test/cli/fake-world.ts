@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { catchUpBeside, checkIsOursBeside } from '../../src/compose.ts'
-import { backupDatabase, lookAtDatabase } from '../../src/open-store.ts'
+import { backupDatabase, inspectDatabase } from '../../src/open-store.ts'
 import type { App, ComposeOptions } from '../../src/compose.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { systemClock } from '../../src/clock.ts'
@@ -133,7 +133,7 @@ export class FakeWorld implements World {
   }
 
   openGitHub: World['openGitHub'] = () => Promise.resolve(null)
-  lookAtDatabase: World['lookAtDatabase'] = lookAtDatabase
+  inspectDatabase: World['inspectDatabase'] = inspectDatabase
   backupDatabase: World['backupDatabase'] = backupDatabase
   catchUpBeside: World['catchUpBeside'] = catchUpBeside
   checkIsOursBeside: World['checkIsOursBeside'] = checkIsOursBeside

@@ -1,6 +1,6 @@
 /** A world over a real store in a folder of its own, in which runs can be made at once. */
 import { systemScheduler } from '../../src/scheduler.ts'
-import { openStore, systemSeams } from '../../src/open-store.ts'
+import { openStore, systemMachine } from '../../src/open-store.ts'
 import { createRuns, type RunsService } from '../../src/runs/create-runs.ts'
 import { makeLog } from '../../src/cli/serve/log.ts'
 import { loadSettings } from '../../src/settings/load-settings.ts'
@@ -31,7 +31,7 @@ export async function storeWorld(): Promise<StoreWorld> {
   const settings = await loadSettings({ env: world.env, cwd: world.cwd })
   const store = await openStore(settings)
   const runs = createRuns({
-    ...systemSeams,
+    ...systemMachine,
     store,
     log: makeLog('silent', world.terminal),
     leaseMs: 60_000,

@@ -5,7 +5,7 @@ import { openSqliteDriver } from '../../src/stores/open-sqlite.ts'
 import { SqlStore } from '../../src/stores/sql-store/sql-store.ts'
 import { withCut } from '../chaos/faulty-driver.ts'
 import { migratedDatabase } from '../postgres/fresh-database.ts'
-import { seamsWith, TestClock, useFreshWorld, type World } from './world.ts'
+import { machineWith, TestClock, useFreshWorld, type World } from './world.ts'
 
 interface OpenedDriver {
   readonly driver: Driver
@@ -15,13 +15,13 @@ interface OpenedDriver {
 export type OpenDriver = (clock: TestClock) => Promise<OpenedDriver>
 
 const onSqlite: OpenDriver = async (clock) => {
-  const driver = openSqliteDriver({ path: ':memory:', exclusive: true }, seamsWith(clock))
+  const driver = openSqliteDriver({ path: ':memory:', exclusive: true }, machineWith(clock))
   return { driver, close: () => driver.close() }
 }
 
 const onPostgres: OpenDriver = async (clock) => {
   const database = await migratedDatabase()
-  const driver = await openPostgresDriver(database.url, seamsWith(clock))
+  const driver = await openPostgresDriver(database.url, machineWith(clock))
   return {
     driver,
     close: async () => {
@@ -54,7 +54,7 @@ export function useCutOffStore(
     cut.left = -1
     const clock = new TestClock()
     const { driver, close } = await open(clock)
-    const store = new SqlStore(withCut(watch(driver), cut), seamsWith(clock))
+    const store = new SqlStore(withCut(watch(driver), cut), machineWith(clock))
     return { store, clock, close }
   })
   return {

@@ -3,9 +3,9 @@ import { openPostgres } from '../../src/stores/open-postgres.ts'
 import { migratedDatabase } from '../postgres/fresh-database.ts'
 import type { OpenStore } from './world.ts'
 
-export const openOnPostgres: OpenStore = async (seams) => {
+export const openOnPostgres: OpenStore = async (machine) => {
   const database = await migratedDatabase()
-  const store = await openPostgres(database.url, seams)
+  const store = await openPostgres(database.url, machine)
   return {
     store,
     close: async () => {

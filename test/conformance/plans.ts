@@ -4,7 +4,7 @@ import pg from 'pg'
 import { afterAll, beforeAll } from 'vitest'
 import { openPostgresDriver, sessionOptions } from '../../src/stores/open-postgres.ts'
 import type { Row, Sql, Verb } from '../../src/stores/sql.ts'
-import { seams } from '../chaos/open-store.ts'
+import { machine } from '../chaos/open-store.ts'
 import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
 
 /** Every statement of verbs that find nothing, or what `rowsOf` makes up for each statement. */
@@ -51,7 +51,7 @@ export function usePostgresPlans(
   let client: pg.Client
   beforeAll(async () => {
     database = await freshDatabase()
-    await (await openPostgresDriver(database.url, seams)).close()
+    await (await openPostgresDriver(database.url, machine)).close()
     client = new pg.Client({ connectionString: database.url, options: sessionOptions })
     await client.connect()
     for (const statement of fill) await client.query(statement)

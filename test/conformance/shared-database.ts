@@ -6,7 +6,7 @@ import type { Store } from '../../src/store.ts'
 import { openPostgres } from '../../src/stores/open-postgres.ts'
 import { openSqlite } from '../../src/stores/open-sqlite.ts'
 import { migratedDatabase } from '../postgres/fresh-database.ts'
-import { seamsWith, type TestClock } from './world.ts'
+import { machineWith, type TestClock } from './world.ts'
 
 export interface SharedDatabase {
   /** `serves`: as a server does, of which a SQLite file takes one at a time. */
@@ -25,7 +25,7 @@ async function onSqlite(): Promise<SharedDatabase> {
   const path = join(folder, 'store.db')
   return {
     open: async (clock, serves = false) =>
-      openSqlite({ path, exclusive: serves }, seamsWith(clock)),
+      openSqlite({ path, exclusive: serves }, machineWith(clock)),
     remove: async () => rmSync(folder, { recursive: true }),
   }
 }
@@ -33,7 +33,7 @@ async function onSqlite(): Promise<SharedDatabase> {
 async function onPostgres(): Promise<SharedDatabase> {
   const database = await migratedDatabase()
   return {
-    open: (clock) => clock.whileOpening(() => openPostgres(database.url, seamsWith(clock))),
+    open: (clock) => clock.whileOpening(() => openPostgres(database.url, machineWith(clock))),
     remove: () => database.drop(),
   }
 }

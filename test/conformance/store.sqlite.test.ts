@@ -8,8 +8,8 @@ import { exerciseStore, storeParts } from './store.suite.ts'
 for (const part of storeParts) {
   exerciseStore(
     'SQLite',
-    async (seams) => {
-      const store = openSqlite({ path: ':memory:', exclusive: true }, seams)
+    async (machine) => {
+      const store = openSqlite({ path: ':memory:', exclusive: true }, machine)
       return { store, close: () => store.close() }
     },
     part,

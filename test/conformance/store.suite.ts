@@ -18,7 +18,7 @@ import { holding } from './runs/holding.suite.ts'
 import { inboxDecisions } from './inbox/inbox-decisions.suite.ts'
 import { inbox } from './inbox/inbox.suite.ts'
 import { lists } from './runs/lists.suite.ts'
-import { once } from './runs/once.suite.ts'
+import { idempotency } from './runs/idempotency.suite.ts'
 import { manyOutputs } from './outbox/many-outputs.suite.ts'
 import { markerKeys } from './outbox/marker-keys.suite.ts'
 import { mergedReruns } from './outbox/merged-reruns.suite.ts'
@@ -36,7 +36,7 @@ import { repositories } from './repositories/repositories.suite.ts'
 import { restoring } from './outbox/restoring.suite.ts'
 import { returningHead } from './runs/returning-head.suite.ts'
 import { runVerbs } from './runs/run-verbs.suite.ts'
-import { toldNames } from './repositories/unverified-names.suite.ts'
+import { unverifiedNames } from './repositories/unverified-names.suite.ts'
 import { tokens } from './tokens/tokens.suite.ts'
 import { sharedCheck } from './outbox/shared-check.suite.ts'
 import { sharedCommit } from './outbox/shared-commit.suite.ts'
@@ -57,7 +57,7 @@ const parts = {
     describe('holding a run', () => holding(open))
     describe('a run nobody attends to', () => unattended(open))
     describe('a token', () => tokens(open))
-    describe('a repeated request', () => once(open))
+    describe('a repeated request', () => idempotency(open))
     describe('a claim whose answer was lost', () => unansweredClaims(open))
     describe('requests that cross', () => crossing(open))
     describe('the run verbs', () => runVerbs(open))
@@ -67,7 +67,7 @@ const parts = {
     describe('a repository', () => repositories(open))
     describe('a wish to do it again', () => mergedReruns(open))
     describe('a repository’s name', () => namesInOrder(open))
-    describe('what a caller says of a repository', () => toldNames(open))
+    describe('what a caller says of a repository', () => unverifiedNames(open))
     describe('the inbox', () => inbox(open))
     describe('a decision about a webhook', () => inboxDecisions(open))
     describe('catching up', () => catchingUp(open))

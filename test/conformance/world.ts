@@ -16,7 +16,7 @@ import type { Clock } from '../../src/clock.ts'
 import type { Scheduler } from '../../src/scheduler.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
 import type { Store } from '../../src/store.ts'
-import type { StoreSeams } from '../../src/stores/open-sqlite.ts'
+import type { StoreMachine } from '../../src/stores/open-sqlite.ts'
 import { seededChance } from '../seed.ts'
 
 export interface OpenedStore {
@@ -25,7 +25,7 @@ export interface OpenedStore {
 }
 
 /** Opens a store over an empty database of its own. */
-export type OpenStore = (seams: StoreSeams) => Promise<OpenedStore>
+export type OpenStore = (machine: StoreMachine) => Promise<OpenedStore>
 
 export interface World {
   readonly store: Store
@@ -77,14 +77,14 @@ export const letters: ChannelDeclaration = {
   place: 'address',
 }
 
-export function seamsWith(clock: Clock): StoreSeams {
+export function machineWith(clock: Clock): StoreMachine {
   const channels = [...githubDeclarations, letters]
   return { clock, random: seededChance(), scheduler: stillScheduler, channels }
 }
 
 export async function openWorld(open: OpenStore): Promise<World> {
   const clock = new TestClock()
-  const opened = await clock.whileOpening(() => open(seamsWith(clock)))
+  const opened = await clock.whileOpening(() => open(machineWith(clock)))
   return { store: opened.store, clock, close: () => opened.close() }
 }
 

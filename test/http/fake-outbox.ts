@@ -4,7 +4,7 @@ import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { DeliveryAttempt, Delivery } from '../../src/domain/outbox/delivery.ts'
 import { NotFoundError } from '../../src/errors.ts'
 import type { HttpStore } from '../../src/http/deps.ts'
-import type { Once } from '../../src/store.ts'
+import type { IdempotencyKey } from '../../src/store.ts'
 import { startedAt, theRunId } from './fake-facts.ts'
 import type { Change } from './fakes.ts'
 
@@ -110,7 +110,7 @@ export function fakeOutbox(state: State): HttpStore['outbox'] {
     if (id === theDeliveryId) return theDelivery
     throw new NotFoundError('delivery_not_found', `there is no delivery ${id}`)
   }
-  const change = (verb: string, request: unknown, actor: string, once: Once | null): void => {
+  const change = (verb: string, request: unknown, actor: string, once: IdempotencyKey | null) => {
     check()
     state.changes.push({ verb, request, actor, once: once ?? undefined })
   }

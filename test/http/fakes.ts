@@ -14,7 +14,7 @@ import type { Intake } from '../../src/intake/intake.ts'
 import { isSignedBy } from '../../src/intake/signature.ts'
 import type { ClaimRequest, Runs } from '../../src/runs/runs.ts'
 import { hashSecret, leaseToken, runToken } from '../../src/secrets.ts'
-import type { Once, StoredToken, StoreVitals } from '../../src/store.ts'
+import type { IdempotencyKey, StoredToken, StoreVitals } from '../../src/store.ts'
 import type { Refusals } from '../../src/store/token-store.ts'
 import { startedAt, theRunId } from './fake-facts.ts'
 import { fakeOutbox } from './fake-outbox.ts'
@@ -122,7 +122,7 @@ export interface Change {
   readonly verb: string
   readonly request: unknown
   readonly actor: string
-  readonly once: Once | undefined
+  readonly once: IdempotencyKey | undefined
 }
 
 export interface Fakes {
@@ -172,7 +172,7 @@ export function makeFakes(): Fakes {
 type State = Omit<Fakes, 'runs' | 'intake' | 'store' | 'auditFeed'>
 
 function fakeRuns(state: State): Runs {
-  const change = (verb: string, request: unknown, actor: string, once?: Once): void => {
+  const change = (verb: string, request: unknown, actor: string, once?: IdempotencyKey): void => {
     if (state.failure !== null) throw state.failure
     state.changes.push({ verb, request, actor, once })
   }
@@ -239,7 +239,7 @@ function fakeRuns(state: State): Runs {
 }
 
 function fakeIntake(state: State): Intake {
-  const change = (verb: string, request: unknown, actor: string, once?: Once): void => {
+  const change = (verb: string, request: unknown, actor: string, once?: IdempotencyKey): void => {
     if (state.failure !== null) throw state.failure
     state.changes.push({ verb, request, actor, once })
   }

@@ -39,10 +39,10 @@ let close: () => Promise<void>
 beforeEach(() => {
   const clock = { wallMs: () => startedAt, monotonicMs: () => 0 }
   const log = pino({ level: 'silent' })
-  const seams = { clock, random: seededChance(), scheduler: systemScheduler }
+  const machine = { clock, random: seededChance(), scheduler: systemScheduler }
   const store = openSqlite(
     { path: ':memory:', exclusive: true },
-    { ...seams, channels: githubDeclarations },
+    { ...machine, channels: githubDeclarations },
   )
   const policyOf = (_type: string, kind: 'pull_request' | 'job') =>
     ({
@@ -52,9 +52,9 @@ beforeEach(() => {
       timeoutMs: 3_600_000,
       pendingTimeoutMs: 3_600_000,
     }) as const
-  const runs = createRuns({ ...seams, store, log, leaseMs: 60_000, policyOf, headSource: null })
+  const runs = createRuns({ ...machine, store, log, leaseMs: 60_000, policyOf, headSource: null })
   const intake = openIntake({
-    ...seams,
+    ...machine,
     secrets: [webhookSecret],
     types: withTypeDefaults({}).runs,
     store,
@@ -65,7 +65,7 @@ beforeEach(() => {
   })
   server = createHttpServer({
     checkIsOurs: async () => undefined,
-    ...seams,
+    ...machine,
     runs,
     intake: intake.intake,
     store,

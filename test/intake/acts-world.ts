@@ -16,7 +16,7 @@ export const now = Date.UTC(2026, 0, 1)
 
 export interface Known {
   readonly types?: Readonly<Record<string, RunTypeConfig>>
-  readonly github?: Pick<GitHub, 'look'> | null
+  readonly github?: Pick<GitHub, 'headOf'> | null
   readonly role?: () => Promise<RoleAnswer>
   readonly runs?: readonly Partial<Run>[]
   readonly subjects?: readonly Partial<Subject>[]
@@ -47,7 +47,7 @@ export function makerOf(known: Known = {}) {
     },
     github,
     roles: role === undefined ? null : { roleOf: role },
-    account: { current: () => null, looked: Promise.resolve() },
+    account: { current: () => null, firstAsked: Promise.resolve() },
     toClaim: (request, actor) =>
       toClaim(request, { policy, lease: null, leaseMs: 1000, actor, now }),
   })

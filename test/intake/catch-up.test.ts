@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { explain } from '../../src/audit/why.ts'
 import { openGitHub } from '../../src/compose.ts'
-import { lookAtDatabase, openStore } from '../../src/open-store.ts'
+import { inspectDatabase, openStore } from '../../src/open-store.ts'
 import { purgeAll } from '../../src/runs/purge.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
 import type { Store } from '../../src/store.ts'
@@ -310,7 +310,7 @@ describe('pull requests that changed unheard', () => {
     const found = await server.catchUp()
     expect(found).toMatchObject({ ingested: 0, reconciled: 1 })
     expect(found.skipped).toEqual([
-      { what: 'webhooks', reason: 'only an App can ask what was sent to it' },
+      { what: 'webhooks', reason: 'only a GitHub App can read what GitHub sent' },
     ])
     expect(await runs()).toEqual(['#1 100 pending', '#2 200 pending'])
   })
@@ -323,10 +323,10 @@ describe('pull requests that changed unheard', () => {
     const route = 'GET /repos/{owner}/{repo}/pulls'
     github.faults.add({ on: { route }, fault })
     const { reconciled, skipped } = await server.catchUp()
-    expect([reconciled, skipped]).toEqual([0, [{ what: name, reason: 'GitHub asks to wait' }]])
+    expect([reconciled, skipped]).toEqual([0, [{ what: name, reason: 'GitHub asks us to wait' }]])
     const asked = github.count(route)
     const meanwhile = await server.catchUp()
-    expect(meanwhile.skipped[0]?.reason).toContain('GitHub asks to wait until')
+    expect(meanwhile.skipped[0]?.reason).toContain('GitHub asks us to wait until')
     expect(github.count(route)).toBe(asked)
     const later = await until(
       () => server.catchUp(),
@@ -343,10 +343,10 @@ it('a wrong secret at GitHub: doctor and why name it', async () => {
   await hook.idle()
   const world = new FakeWorld()
   Object.assign(world.scheduler, systemScheduler)
-  Object.assign(world, { openStore, lookAtDatabase, openGitHub, fetch: globalThis.fetch })
+  Object.assign(world, { openStore, inspectDatabase, openGitHub, fetch: globalThis.fetch })
   world.env = { ...asApp(), GITHUB_WEBHOOK_SECRET: webhookSecret, HOLDFAST_DATA_DIR: folder }
   expect(await world.run('doctor')).toBe(1)
-  expect(world.stdout).toMatch(/✗ github\.deliveries .* ended with 401: the signature does not fit/)
+  expect(world.stdout).toMatch(/✗ github\.deliveries .* ended with 401: the signature is wrong/)
   expect(await server.catchUp()).toMatchObject({ ingested: 1 })
   const { text } = await explain(server.app.store, `${name}#8`)
   expect(text).toContain('its webhook was refused here, because its signature was wrong (401)')
@@ -376,7 +376,7 @@ describe('from a terminal', () => {
     world.env = { ...asApp(), GITHUB_WEBHOOK_SECRET: webhookSecret, HOLDFAST_DATA_DIR: folder }
     expect(await world.run('catchup')).toBe(0)
     expect(world.stdout).toMatch(
-      /^1 missed webhook \(1 checked\)\.\nNo pull requests changed .*\nMade 1 run: run_/,
+      /^1 missed webhook \(1 checked\)\.\nNo pull requests changed .*\nCreated 1 run: run_/,
     )
     expect(await runs()).toEqual(['#1 100 pending'])
     world.stdout = ''

@@ -18,7 +18,7 @@ import { openSqlite } from '../../src/stores/open-sqlite.ts'
 import type { ClaimAnswer, Store } from '../../src/store.ts'
 import { decided, newWebhook } from '../conformance/inbox/webhooks.ts'
 
-const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
+const machine = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 const types = withTypeDefaults({
   runs: {
     review: { on: { pull_request: ['synchronize'] }, run: 'remote' },
@@ -30,7 +30,7 @@ let store: Store
 beforeEach(() => {
   store = openSqlite(
     { path: ':memory:', exclusive: false },
-    { ...seams, channels: githubDeclarations },
+    { ...machine, channels: githubDeclarations },
   )
 })
 
@@ -38,7 +38,7 @@ afterEach(() => store.close())
 
 function node(): ActPlanner {
   const runs = createRuns({
-    ...seams,
+    ...machine,
     store,
     log: pino({ level: 'silent' }),
     leaseMs: 60_000,
@@ -50,7 +50,7 @@ function node(): ActPlanner {
     store,
     github: null,
     roles: null,
-    account: { current: () => null, looked: Promise.resolve() },
+    account: { current: () => null, firstAsked: Promise.resolve() },
     toClaim: (request, actor) => runs.toClaim(request, actor),
   })
 }

@@ -4,10 +4,10 @@
  */
 import { brotliCompressSync } from 'node:zlib'
 import type { InboxEntry } from '../../src/domain/inbox.ts'
-import { decisionOf, partyOf } from '../../src/domain/inbox.ts'
+import { decisionOf, repositoryKeyOf } from '../../src/domain/inbox.ts'
 import { StoreContendedError, StoreUnavailableError } from '../../src/errors.ts'
 import { GitHubError, trouble } from '../../src/github/errors.ts'
-import { LookFailed } from '../../src/intake/github-questions.ts'
+import { GitHubNotAsked } from '../../src/intake/github-questions.ts'
 import { Processor, type ProcessorOptions } from '../../src/intake/processor.ts'
 import type { EventFacts } from '../../src/intake/webhook-event.ts'
 import { readEvent } from '../../src/intake/webhook-event.ts'
@@ -54,7 +54,7 @@ export class World {
   /** Settled only after a look at GitHub. */
   readonly unclear = new Set<string>()
   /** How its pull request is on GitHub; may throw or wait. */
-  seePull: ProcessorOptions['acts']['seePull'] = async () => null
+  seePull: ProcessorOptions['acts']['askPull'] = async () => null
   /** What an event leads to; may throw or wait. */
   decide: (event: EventFacts) => Promise<readonly WebhookAct[]> | readonly WebhookAct[] = () => []
   readonly processor: Processor
@@ -96,7 +96,7 @@ export class World {
             this.acted.push(event.webhookId)
           }
         },
-        seePull: async (event) => await this.seePull(event),
+        askPull: async (event) => await this.seePull(event),
         failuresFor: (_routes, reason, detail) => {
           const outcome = { type: 'review', result: 'failed', reason, runIds: [] } as const
           return [{ act: 'note', outcome: detail === null ? outcome : { ...outcome, detail } }]
@@ -141,11 +141,11 @@ export class World {
       ({ lane }, n) => !waiting.slice(0, n).some((one) => one.lane === lane && one.tries === 0),
     )
     const due = firsts.filter(({ dueAt }) => (dueAt ?? 0) <= this.now)
-    const all = [...new Set(due.map(partyOf))].toSorted()
+    const all = [...new Set(due.map(repositoryKeyOf))].toSorted()
     const left = all.filter((party) => after === null || party > after)
     const parties = left.slice(0, 2)
     const entries = parties.flatMap((party) =>
-      due.filter((entry) => partyOf(entry) === party).slice(0, 100),
+      due.filter((entry) => repositoryKeyOf(entry) === party).slice(0, 100),
     )
     const isEnd = left.length <= parties.length
     return { entries, after: isEnd ? null : (parties.at(-1) ?? null), lanesTo: new Map() }
@@ -161,7 +161,7 @@ export class World {
     const decision = { ...decisionOf(outcomes), ...(outcomes.length === 0 && { reason }) }
     const after = { ...entry, ...decision, outcomes, dueAt: null, processedAt: this.now }
     this.#write(after)
-    return { result: 'settled', entry: after, claims: [], cancelled: [] } as const
+    return { result: 'finished', entry: after, claims: [], cancelled: [] } as const
   }
 
   #write(entry: InboxEntry): void {
@@ -198,10 +198,10 @@ const anEntry: InboxEntry = {
 export const turns = async (): Promise<void> => {
   for (let turn = 0; turn < 50; turn++) await Promise.resolve()
 }
-export const limited = (until?: number) => new LookFailed(null, until)
+export const limited = (until?: number) => new GitHubNotAsked(null, until)
 /** GitHub answers that there is no such repository, or none for us. */
 export const hidden = () => {
   const asked = { route: 'GET /repositories/{repository_id}', requestId: '1' }
   const facts = { ...asked, status: 404, githubRequestId: null }
-  return new LookFailed(new GitHubError(trouble('not_found'), facts))
+  return new GitHubNotAsked(new GitHubError(trouble('not_found'), facts))
 }

@@ -94,11 +94,11 @@ function newGitHub(time: VirtualTime, options: WorldOptions): GitHubSimulator {
 
 export async function openWorld(options: WorldOptions = {}) {
   const time = options.beside?.time ?? new VirtualTime(startsAt)
-  const seams = { clock: time, scheduler: time, random: chance.fork() }
+  const machine = { clock: time, scheduler: time, random: chance.fork() }
   const github = options.beside?.github ?? newGitHub(time, options)
   const publishing = { ...defaultPublishing, pollMs: 5 * second, ...options.rules }
   const file = { path: options.path ?? ':memory:', exclusive: false }
-  const store = openSqlite(file, { ...seams, publishing, channels: githubDeclarations })
+  const store = openSqlite(file, { ...machine, publishing, channels: githubDeclarations })
   await withTime(time, store.upkeep.recordMode('live'))
   await time.pass(second)
   const isOld = options.youngThread === false
@@ -106,7 +106,7 @@ export async function openWorld(options: WorldOptions = {}) {
   if (options.beside === undefined) {
     github.addPull(repo, { number: 5, headSha: head(1), baseSha, createdAt })
   }
-  const base = { options, seams, store, github }
+  const base = { options, machine, store, github }
   const node = nodeOf(base)
   const runs = runsOf(base, node)
   const opened: Publisher[] = []
@@ -211,16 +211,16 @@ function actsOf(
 
 interface Base {
   readonly options: WorldOptions
-  readonly seams: { clock: VirtualTime; scheduler: VirtualTime; random: Random }
+  readonly machine: { clock: VirtualTime; scheduler: VirtualTime; random: Random }
   readonly store: Store
   readonly github: GitHubSimulator
 }
 
 /** A node of its own, of which only what a test starts is at work. */
 function nodeOf(base: Base, fetch = base.github.fetch): HoldfastNode {
-  const { options, seams, store } = base
+  const { options, machine, store } = base
   return openNode({
-    ...seams,
+    ...machine,
     ...withTypeDefaults({}),
     ...{ store, log, metrics: noMetrics, types: {}, webhookSecrets: [], isAlone: false },
     ...{ leaseMs: hour, policyOf: () => policyOf(options) },
@@ -248,15 +248,15 @@ function policyOf(options: WorldOptions): RunPolicy {
 
 /** A program that embeds Holdfast cannot ask GitHub what a name means. */
 function runsOf(base: Base, node: HoldfastNode): RunsService {
-  const { options, seams, store } = base
+  const { options, machine, store } = base
   if (options.library !== true) return node.runs
   const policy = { leaseMs: hour, policyOf: () => policyOf(options) }
-  return createRuns({ ...seams, ...policy, store, log, headSource: null })
+  return createRuns({ ...machine, ...policy, store, log, headSource: null })
 }
 
-function connectionOf({ options, seams, store, github }: Base, fetch = github.fetch) {
+function connectionOf({ options, machine, store, github }: Base, fetch = github.fetch) {
   return createGitHub({
-    ...seams,
+    ...machine,
     apiUrl: 'http://github.localhost',
     publicUrl: null,
     events: [],

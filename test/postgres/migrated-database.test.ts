@@ -5,7 +5,7 @@
 import { githubDeclarations } from '../../src/channels/github-channels.ts'
 import pg from 'pg'
 import { expect, it } from 'vitest'
-import { systemSeams } from '../../src/open-store.ts'
+import { systemMachine } from '../../src/open-store.ts'
 import { openPostgres } from '../../src/stores/open-postgres.ts'
 import { jobClaim } from '../conformance/claims.ts'
 import { migratedDatabase } from './fresh-database.ts'
@@ -28,7 +28,7 @@ async function look(url: string): Promise<unknown> {
 it('a database that was used is given out as it was first', async () => {
   const first = await migratedDatabase()
   const before = await look(first.url)
-  const store = await openPostgres(first.url, { ...systemSeams, channels: githubDeclarations })
+  const store = await openPostgres(first.url, { ...systemMachine, channels: githubDeclarations })
   await store.runs.claim(jobClaim('a-key', 'a-job'), null)
   await store.close()
   expect(await look(first.url)).not.toEqual(before)

@@ -7,7 +7,7 @@
  */
 import { githubDeclarations } from '../../src/channels/github-channels.ts'
 import pg from 'pg'
-import { systemSeams } from '../../src/open-store.ts'
+import { systemMachine } from '../../src/open-store.ts'
 import { openPostgres } from '../../src/stores/open-postgres.ts'
 import { createDatabase } from './create-database.ts'
 
@@ -51,7 +51,7 @@ END $$;`
 /** Answers its name. */
 export async function makeMigratedTemplate(clusterUrl: string): Promise<string> {
   const { name, url } = await createDatabase(clusterUrl)
-  const store = await openPostgres(url, { ...systemSeams, channels: githubDeclarations })
+  const store = await openPostgres(url, { ...systemMachine, channels: githubDeclarations })
   await store.close()
   await execute(url, ownWayBack)
   return name

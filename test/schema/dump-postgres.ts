@@ -4,7 +4,7 @@
  */
 import pg from 'pg'
 import { openPostgresDriver } from '../../src/stores/open-postgres.ts'
-import { seams } from '../chaos/open-store.ts'
+import { machine } from '../chaos/open-store.ts'
 
 interface Line {
   readonly name: string
@@ -48,7 +48,7 @@ const others = `
   ORDER BY c.relname COLLATE "C"`
 
 export async function migrateDatabase(url: string): Promise<void> {
-  const driver = await openPostgresDriver(url, seams)
+  const driver = await openPostgresDriver(url, machine)
   await driver.close()
 }
 

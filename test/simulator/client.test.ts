@@ -43,8 +43,8 @@ describe.each(bothConnections)('our client %s', (way) => {
     client.github.setRole(repo, 'octocat', 'maintain')
     expect(await github.roleOf(named(repo), 'octocat')).toBe('maintain')
     expect(await github.roleOf(named(repo), 'nobody')).toBe('no-such-user')
-    expect(await github.look(named(repo), number)).toMatchObject({ headSha })
-    expect(await github.look(named(repo), 99)).toBeNull()
+    expect(await github.headOf(named(repo), number)).toMatchObject({ headSha })
+    expect(await github.headOf(named(repo), 99)).toBeNull()
   })
 
   it('acts as an App, and finds a repository that was renamed', async () => {
@@ -52,9 +52,9 @@ describe.each(bothConnections)('our client %s', (way) => {
     expect(await github.ownAccount()).toMatchObject({ login: 'holdfast', appId: 12, kind: 'app' })
     const { id } = client.github.repository(repo)
     client.github.rename(repo, 'acme/gadgets')
-    expect(await github.look(named(repo), number)).toMatchObject({ headSha })
+    expect(await github.headOf(named(repo), number)).toMatchObject({ headSha })
     const byId = { repo, repoGithubId: id }
-    expect(await github.look(byId, number)).toMatchObject({ headSha })
+    expect(await github.headOf(byId, number)).toMatchObject({ headSha })
     expect(await github.roleOf(byId, 'nobody')).toBe('no-such-user')
   })
 

@@ -1,6 +1,6 @@
 /** `holdfast migrate`: updates the database's schema, or prints what that would do. */
 import type { Command } from 'commander'
-import type { DatabaseLook } from '../../domain/database-look.ts'
+import type { DatabaseInspection } from '../../domain/database-inspection.ts'
 import { isActive } from '../../domain/served.ts'
 import type { RestoreNote } from '../../store/outbox-store.ts'
 import { describeDatabase } from '../../settings/describe-settings.ts'
@@ -48,7 +48,7 @@ Examples:
       const settings = await settingsOf(world, parsed)
       refuseMemory(settings)
       const dryRun = parsed['dryRun'] === true
-      const { schema } = await lookAt(world, settings)
+      const { schema } = await inspect(world, settings)
       const restored = parsed['restored'] === true
       if (restored && dryRun) {
         throw new UsageError('--dry-run and --restored cannot be used together')
@@ -77,9 +77,9 @@ function nothingRestored(settings: Settings): UnreachableError {
   })
 }
 
-export async function lookAt(world: World, settings: Settings): Promise<DatabaseLook> {
+export async function inspect(world: World, settings: Settings): Promise<DatabaseInspection> {
   try {
-    return await world.lookAtDatabase(settings.database, { clock: world.clock, readThrough: true })
+    return await world.inspectDatabase(settings.database, { clock: world.clock, readThrough: true })
   } catch (error) {
     throw storeFailure(error, settings, world.env)
   }

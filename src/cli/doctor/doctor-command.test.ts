@@ -47,7 +47,7 @@ describe('straight on the database', () => {
 
   test('a database that is down is the finding', async () => {
     const world = new FakeWorld()
-    world.lookAtDatabase = () => Promise.reject(new StoreUnavailableError('x', 'down'))
+    world.inspectDatabase = () => Promise.reject(new StoreUnavailableError('x', 'down'))
     const { code, of } = await doctor(world)
     expect(code).toBe(1)
     expect(of('store')).toMatchObject({ level: 'problem' })

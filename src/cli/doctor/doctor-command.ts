@@ -13,7 +13,7 @@ import {
   type Parsed,
 } from '../connection/connection.ts'
 import { exitCodes } from '../failure.ts'
-import { lookAt } from '../database/migrate-command.ts'
+import { inspect } from '../database/migrate-command.ts'
 import { makeLog } from '../serve/log.ts'
 import { openExisting } from '../operations/open-operations.ts'
 import { printJson } from '../output/json.ts'
@@ -81,7 +81,7 @@ async function fromServer(world: World, url: string, bearer: string): Promise<Re
 }
 
 async function examineHere(world: World, settings: Settings): Promise<Report> {
-  const looked = lookAt(world, settings)
+  const looked = inspect(world, settings)
   const opened = looked.then(
     async ({ schema }) => {
       const usable = schema.version > 0 && schema.missing.length === 0
@@ -97,8 +97,8 @@ async function examineHere(world: World, settings: Settings): Promise<Report> {
       store: (): Promise<DoctorStore | null> => opened,
       github: () => {
         const { clock, random, scheduler, version, terminal } = world
-        const seams = { clock, random, scheduler, fetch: world.fetch }
-        return world.openGitHub(settings, { ...seams, version, log: makeLog('silent', terminal) })
+        const machine = { clock, random, scheduler, fetch: world.fetch }
+        return world.openGitHub(settings, { ...machine, version, log: makeLog('silent', terminal) })
       },
     })
   } finally {

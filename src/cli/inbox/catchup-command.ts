@@ -56,8 +56,8 @@ async function reportFor(world: World, parsed: Parsed): Promise<CatchUpView> {
   try {
     const { clock, random, scheduler, version, terminal } = world
     const log = makeLog('silent', terminal)
-    const seams = { clock, random, scheduler, fetch: world.fetch }
-    const look = () => world.catchUpBeside(store, settings, { ...seams, version, log })
+    const machine = { clock, random, scheduler, fetch: world.fetch }
+    const look = () => world.catchUpBeside(store, settings, { ...machine, version, log })
     return await catchUp({ catchUp: look }, localCaller('cli'), {})
   } finally {
     await store.close()

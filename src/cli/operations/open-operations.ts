@@ -57,10 +57,10 @@ async function openOperations(
   const { clock, random, scheduler, terminal } = world
   // What fails rejects, so there is nothing to log.
   const log = makeLog('silent', terminal)
-  const seams = { clock, random, scheduler, log }
-  const asking = { ...seams, fetch: world.fetch, version: world.version }
+  const machine = { clock, random, scheduler, log }
+  const asking = { ...machine, fetch: world.fetch, version: world.version }
   return storeOperations(store, settings, {
-    ...seams,
+    ...machine,
     checkIsOurs: (...asked) => world.checkIsOursBeside(store, settings, asking, ...asked),
   })
 }

@@ -35,7 +35,7 @@ import { delay } from '../../scheduler.ts'
 import { budgetLimits } from '../../settings/budget-limits.ts'
 import { runPolicy } from '../../settings/run-policy.ts'
 import type { Settings } from '../../settings/settings.ts'
-import type { Once, Store } from '../../store.ts'
+import type { IdempotencyKey, Store } from '../../store.ts'
 import type { AuditView } from '../../contract.ts'
 import type { FollowRequest, Operations } from './operations.ts'
 
@@ -100,7 +100,7 @@ function portsOn(store: Store, settings: Settings, world: StoreWorld) {
     store,
     runs,
     intake: {
-      replay: (id: string, actor: string, once?: Once) =>
+      replay: (id: string, actor: string, once?: IdempotencyKey) =>
         store.inbox.replay(id, actor, once ?? null),
     },
     checkIsOurs: world.checkIsOurs,

@@ -60,9 +60,9 @@ async function start(world: World, settings: Settings, log: Log): Promise<Starte
   const secrets = await serverSecrets(settings, world.random)
   const { adminToken, webhookSecrets } = secrets
   const { clock, random, scheduler, version, terminal } = world
-  const seams = { clock, random, scheduler }
+  const machine = { clock, random, scheduler }
   if (await isNewDatabase(world, settings)) terminal.err(sandboxForGoodWarning(settings) ?? '')
-  const composed = world.compose(settings, { ...seams, adminToken, webhookSecrets, log, version })
+  const composed = world.compose(settings, { ...machine, adminToken, webhookSecrets, log, version })
   const app = await composed.catch((error: unknown) => {
     throw storeFailure(error, settings, world.env)
   })
@@ -95,12 +95,12 @@ async function start(world: World, settings: Settings, log: Log): Promise<Starte
 
 /** False where that cannot be found out: opening it will say why. */
 async function isNewDatabase(
-  { lookAtDatabase, clock }: World,
+  { inspectDatabase, clock }: World,
   { database }: Settings,
 ): Promise<boolean> {
   if (database.kind === 'sqlite') return !existsSync(database.path)
   try {
-    return (await lookAtDatabase(database, { clock, readThrough: false })).schema.version === 0
+    return (await inspectDatabase(database, { clock, readThrough: false })).schema.version === 0
   } catch {
     return false
   }

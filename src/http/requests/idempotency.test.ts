@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../random.ts'
-import type { Once } from '../../store.ts'
+import type { IdempotencyKey } from '../../store.ts'
 import { onceOf } from './idempotency.ts'
 
 interface Sent {
@@ -19,7 +19,7 @@ function once({
   url = '/v1/runs',
   key = 'k',
   body,
-}: Sent = {}): Once {
+}: Sent = {}): IdempotencyKey {
   const headers = { authorization: `Bearer ${token}`, 'idempotency-key': key }
   const made = onceOf({ headers, method, url, body } as unknown as FastifyRequest, systemRandom)
   if (made === undefined) throw new Error('no key was found')

@@ -7,7 +7,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Random } from '../../random.ts'
 import { hashSecret } from '../../secrets.ts'
-import type { Once } from '../../store.ts'
+import type { IdempotencyKey } from '../../store.ts'
 import { sealedOnce } from '../../operations/sealed-answer.ts'
 import { bearerOf } from '../access/authenticate.ts'
 import { invalid } from './validation.ts'
@@ -23,7 +23,7 @@ export function checkIdempotencyKey(request: FastifyRequest): void {
   }
 }
 
-export function onceOf(request: FastifyRequest, random: Random): Once | undefined {
+export function onceOf(request: FastifyRequest, random: Random): IdempotencyKey | undefined {
   const key = request.headers['idempotency-key']
   const bearer = bearerOf(request)
   if (typeof key !== 'string' || bearer === null) return undefined

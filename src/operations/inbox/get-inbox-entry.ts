@@ -1,8 +1,7 @@
 /** One webhook with its headers and payload, as GitHub sent them; by its id or GUID. */
 import { inboxView, type InboxEntryWithBodyView } from '../../contract/inbox.ts'
 import { NotFoundError } from '../../errors.ts'
-import { unpackBody } from '../../intake/packed-body.ts'
-import { parsePayload } from '../../intake/parse-payload.ts'
+import { parsePayload, unpackBody } from '../../intake/parse-payload.ts'
 import { operation, type Named } from '../operation.ts'
 import type { OperationPorts } from '../ports.ts'
 

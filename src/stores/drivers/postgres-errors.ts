@@ -1,7 +1,7 @@
 /**
- * What PostgreSQL's SQLSTATEs and broken connections mean. Told apart by code and by where they
- * arose, never by text: only what connecting or a statement rejects with comes here, so that a
- * fault of ours never passes for a store that is away.
+ * What PostgreSQL's SQLSTATEs and broken connections mean. They are distinguished by code and
+ * place, never by text. Only errors of connecting and of statements come here, so that a bug of
+ * ours never looks like a store that is down.
  */
 import { StoreContendedError, StoreUnavailableError } from '../../errors.ts'
 import { LostRace } from '../driver.ts'
@@ -16,7 +16,7 @@ const repeatable = new Set(['23505', '40001', '40P01', '55P03', '57014', '25P03'
 /** Connection trouble, shutdown, starting up, no room, too many connections, read-only. */
 const unavailableStates = ['08', '53', '57', '58', '25006']
 
-/** A pool whose connections are all taken is busy, not away. */
+/** A pool without a free connection is busy, not down. */
 export function connectFailure(error: unknown, poolIsFull: boolean): Error {
   if (poolIsFull) return contended(error)
   return unavailable(error)
@@ -38,8 +38,8 @@ export function endsSession(error: unknown): boolean {
 }
 
 export function contended(cause: unknown): StoreContendedError {
-  return new StoreContendedError('store_contended', 'too many want the same at once', {
-    hint: 'Ask again in a moment. If it stays, look for a transaction that was left open.',
+  return new StoreContendedError('store_contended', 'too many requests need the same lock', {
+    hint: 'Try again in a moment. If this goes on, look for an open transaction.',
     cause,
   })
 }

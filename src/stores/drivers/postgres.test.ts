@@ -20,7 +20,7 @@ import { SqlStore } from '../sql-store/sql-store.ts'
 import type { PostgresDriver } from './postgres.ts'
 import { seededChance } from '../../../test/seed.ts'
 
-const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
+const machine = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 
 let database: TestDatabase
 let driver: PostgresDriver
@@ -29,7 +29,7 @@ const others: PostgresDriver[] = []
 
 beforeAll(async () => {
   database = await freshDatabase()
-  driver = await openPostgresDriver(database.url, seams)
+  driver = await openPostgresDriver(database.url, machine)
   outside = new pg.Client({ connectionString: database.url })
   await outside.connect()
   await outside.query('SET search_path = holdfast')
@@ -128,7 +128,7 @@ describe('what is repeated', () => {
   it('but not for ever: after half a minute it is contended, not unavailable', async () => {
     let monotonicMs = 0
     const clock = { ...systemClock, monotonicMs: () => monotonicMs }
-    const other = await openPostgresDriver(database.url, { ...seams, clock })
+    const other = await openPostgresDriver(database.url, { ...machine, clock })
     others.push(other)
     let runs = 0
     const hopeless = other.transact(function* () {
@@ -146,7 +146,7 @@ it('what loses every race is given up by its tries alone, and each is told of', 
   const told: string[] = []
   const clock = { ...systemClock, monotonicMs: () => 0 }
   const onRepeat = (what: string) => void told.push(what)
-  const other = await openPostgresDriver(database.url, { ...seams, clock, onRepeat })
+  const other = await openPostgresDriver(database.url, { ...machine, clock, onRepeat })
   others.push(other)
   let runs = 0
   const hopeless = other.transact(function* () {
@@ -188,7 +188,7 @@ describe('limits that an operator set for the database', () => {
     for (const limit of [...limits, 'idle_session_timeout']) {
       await outside.query(`ALTER DATABASE ${database.name} SET ${limit} = '20ms'`)
     }
-    const limited = await openPostgresDriver(database.url, seams)
+    const limited = await openPostgresDriver(database.url, machine)
     others.push(limited)
     await limited.read(() => [raw('SELECT pg_sleep(0.05)')].values() as never)
     const rows = await limited.read(function* (): Verb<readonly unknown[]> {

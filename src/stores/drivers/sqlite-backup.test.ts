@@ -17,13 +17,13 @@ import { systemScheduler } from '../../scheduler.ts'
 import { openSqlite } from '../open-sqlite.ts'
 import { backupSqlite } from './sqlite-backup.ts'
 
-const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
+const machine = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 let folder = ''
 let path = ''
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-backup-'))
   path = join(folder, 'holdfast.db')
-  await openSqlite({ path, exclusive: false }, { ...seams, channels: githubDeclarations }).close()
+  await openSqlite({ path, exclusive: false }, { ...machine, channels: githubDeclarations }).close()
 })
 
 const copyTo = (
@@ -84,7 +84,7 @@ describe('a copy', () => {
     await copyTo('copy.db')
     const store = openSqlite(
       { path: join(folder, 'copy.db'), exclusive: true },
-      { ...seams, channels: githubDeclarations },
+      { ...machine, channels: githubDeclarations },
     )
     await store.ping()
     await store.close()
@@ -93,7 +93,10 @@ describe('a copy', () => {
 
 describe('a copy that is started on', () => {
   test('knows that it was restored, once; the database it was made of does not', async () => {
-    const first = openSqlite({ path, exclusive: true }, { ...seams, channels: githubDeclarations })
+    const first = openSqlite(
+      { path, exclusive: true },
+      { ...machine, channels: githubDeclarations },
+    )
     await first.upkeep.recordMode('live')
     const startedAt = await first.upkeep.firstStartedAt()
     await copyTo('copy.db')
@@ -103,7 +106,7 @@ describe('a copy that is started on', () => {
     await first.close()
     const copy = openSqlite(
       { path: join(folder, 'copy.db'), exclusive: true },
-      { ...seams, channels: githubDeclarations },
+      { ...machine, channels: githubDeclarations },
     )
     await copy.upkeep.recordMode('live')
     const restoredAt = await copy.outbox.knowsSince()

@@ -32,7 +32,7 @@ import type { SqlStore } from '../sql-store/sql-store.ts'
 import { openMemory } from './sqlite-file.ts'
 import { migrateSqlite } from './sqlite-migrate.ts'
 
-const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
+const machine = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 
 let folder: string
 let path: string
@@ -49,14 +49,14 @@ afterEach(async () => {
 })
 
 function openStore(exclusive = false): SqlStore {
-  const store = openSqlite({ path, exclusive }, { ...seams, channels: githubDeclarations })
+  const store = openSqlite({ path, exclusive }, { ...machine, channels: githubDeclarations })
   open.push(store)
   return store
 }
 
 /** A store with enough in it to have pages of every kind. */
 async function makeStore(): Promise<void> {
-  const store = openSqlite({ path, exclusive: false }, { ...seams, channels: githubDeclarations })
+  const store = openSqlite({ path, exclusive: false }, { ...machine, channels: githubDeclarations })
   const name = 'a token '.repeat(10)
   const token = { scope: 'admin', name, userId: null, secret: 's', actor: 'test' }
   await Promise.all(Array.from({ length: 300 }, () => store.tokens.create(token, null)))

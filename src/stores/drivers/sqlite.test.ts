@@ -43,7 +43,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-function openDriver(seams: { scheduler?: Scheduler; monotonicMs?: () => number } = {}) {
+function openDriver(machine: { scheduler?: Scheduler; monotonicMs?: () => number } = {}) {
   const makeTable = (db: DatabaseSync): void =>
     db.exec(`CREATE TABLE IF NOT EXISTS note (id INTEGER PRIMARY KEY, text TEXT UNIQUE) STRICT;
       CREATE TABLE IF NOT EXISTS plain (text TEXT) STRICT`)
@@ -55,8 +55,11 @@ function openDriver(seams: { scheduler?: Scheduler; monotonicMs?: () => number }
     reader: file.reader,
     onClose: file.release,
     onRepeat: (what) => void repeats.push(what),
-    scheduler: seams.scheduler ?? systemScheduler,
-    clock: { ...systemClock, monotonicMs: seams.monotonicMs ?? (() => systemClock.monotonicMs()) },
+    scheduler: machine.scheduler ?? systemScheduler,
+    clock: {
+      ...systemClock,
+      monotonicMs: machine.monotonicMs ?? (() => systemClock.monotonicMs()),
+    },
   })
 }
 

@@ -34,7 +34,7 @@ interface Member {
   readonly reject: (error: unknown) => void
 }
 
-type Settled = { readonly value: unknown } | { readonly error: unknown }
+type MemberOutcome = { readonly value: unknown } | { readonly error: unknown }
 
 export interface SqliteDriverOptions {
   readonly writer: DatabaseSync
@@ -141,8 +141,8 @@ export class SqliteDriver implements Driver {
     this.#queue = this.#queue.slice(members.length)
     if (this.#queue.length > 0) this.#planFlush()
     this.#options.onTogether?.('group', members.length)
-    const settled = this.#runGroup(members)
-    members.forEach((member, i) => settle(member, settled?.[i] ?? this.#runAlone(member)))
+    const outcomes = this.#runGroup(members)
+    members.forEach((member, i) => answerMember(member, outcomes?.[i] ?? this.#runAlone(member)))
   }
 
   /** Another process writes to the file: try again shortly, and give up after a while. */
@@ -166,23 +166,23 @@ export class SqliteDriver implements Driver {
   }
 
   /** Null when the group is gone and every member has to run alone. */
-  #runGroup(members: readonly Member[]): readonly Settled[] | null {
+  #runGroup(members: readonly Member[]): readonly MemberOutcome[] | null {
     try {
-      const settled: Settled[] = []
+      const outcomes: MemberOutcome[] = []
       for (const member of members) {
         const outcome = this.#runInSavepoint(member)
         if (outcome === null) return null
-        settled.push(outcome)
+        outcomes.push(outcome)
       }
       this.#writer.exec('COMMIT')
-      return settled
+      return outcomes
     } catch {
       this.#writer.rollback()
       return null
     }
   }
 
-  #runInSavepoint(member: Member, tries = 1): Settled | null {
+  #runInSavepoint(member: Member, tries = 1): MemberOutcome | null {
     this.#writer.exec('SAVEPOINT member')
     try {
       const value = member.run()
@@ -197,7 +197,7 @@ export class SqliteDriver implements Driver {
     }
   }
 
-  #runAlone(member: Member, tries = 1): Settled {
+  #runAlone(member: Member, tries = 1): MemberOutcome {
     try {
       this.#writer.exec('BEGIN IMMEDIATE')
       const value = member.run()
@@ -252,9 +252,9 @@ class Connection {
   }
 }
 
-function settle(member: Member, settled: Settled): void {
-  if ('error' in settled) member.reject(settled.error)
-  else member.resolve(settled.value)
+function answerMember(member: Member, outcomes: MemberOutcome): void {
+  if ('error' in outcomes) member.reject(outcomes.error)
+  else member.resolve(outcomes.value)
 }
 
 const closedError = (): StoreUnavailableError =>

@@ -1,21 +1,24 @@
 /**
- * Requests of one kind (claims, webhooks) that arrive together, or while others are under way, are
- * gathered and done in one transaction with a fixed number of statements: one fsync and, on
- * PostgreSQL, one set of round trips for all of them. Nobody waits for a batch to fill: it leaves
- * in the turn it began, when a turn brings no more (`gatherTurns`), or when one under way comes
- * back. Only where nobody waits for the answer may it linger.
+ * Collects requests of one kind (claims, webhooks) that arrive together and does them in one
+ * transaction with a fixed number of statements: one fsync and, on PostgreSQL, one set of round
+ * trips for all. A batch never waits to be full. It is sent in the same turn of the event loop, or
+ * when a turn brings no more requests (`gatherTurns`), or when a batch under way comes back. It may
+ * wait longer only if nobody waits for the answer (`linger`).
  *
- * What must hold: a batch has one request per key (a claim's is its subject), requests of one key
- * keep their order, one that makes its batch fail takes no other down with it, and one that others
- * hold up holds up nobody else: it is soon taken out of the batches and done beside them. The work
- * per request does not grow with how many wait, whatever their keys.
+ * What must hold:
+ *  - A batch has one request per key (for a claim: its subject), and requests of one key keep their
+ *    order.
+ *  - A request that makes its batch fail does not fail the others.
+ *  - A request that waits for somebody else's lock does not delay the others: it is soon taken out
+ *    of the batch and done alone.
+ *  - The work per request does not grow with the number of waiting requests.
  */
 import { StoreContendedError, StoreUnavailableError } from '../../errors.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import { Fifo } from './fifo.ts'
 import { wholePieces } from '../sql.ts'
 
-/** `deferred`: another of this batch stands in its way; ask again in the next one. */
+/** `deferred`: another request of this batch conflicts with it; ask again in the next batch. */
 export type BatchAnswer<Answer> = Answer | Error | 'deferred'
 
 interface Waiting<Request, Answer> {
@@ -26,7 +29,7 @@ interface Waiting<Request, Answer> {
 }
 
 export interface BatcherOptions<Request, Answer> {
-  /** `beside`: it holds nobody up and may take its time; else it has to be soon out of the way. */
+  /** `beside`: done alone, it delays nobody and may take long; a batch must be quick. */
   readonly run: (
     requests: readonly Request[],
     beside: boolean,
@@ -34,29 +37,29 @@ export interface BatcherOptions<Request, Answer> {
   readonly keyOf: (request: Request) => string
   readonly scheduler: Scheduler
   readonly batchMax: number
-  /** Whether a batch is cut to a size that other batches have too: see `wholePieces`. */
+  /** Whether batches are cut to a few fixed sizes: see `wholePieces`. */
   readonly evenSizes: boolean
-  /** How many may be in the database at once: while one is, the next is being made. */
+  /** How many batches may be in the database at a time. */
   readonly underWayMax: number
   /** How many turns of the event loop a batch may grow in, while each brings more. */
   readonly gatherTurns?: number
-  /** Where nobody waits for the answer: let others go first, and more come together. */
+  /** If nobody waits for the answer: let other work go first and collect more requests. */
   readonly linger?: Linger
 }
 
 export interface Linger {
   readonly ms: number
-  /** While this holds it lingers on, `timesMax` times in all. */
+  /** While this is true it waits again, `timesMax` times in all. */
   readonly while: () => boolean
   readonly timesMax: number
 }
 
 export class Batcher<Request, Answer extends object> {
   readonly #options: BatcherOptions<Request, Answer>
-  /** Those that wait, by key; a key without any has no entry. */
+  /** Waiting requests by key. */
   readonly #lanes = new Map<string, Fifo<Waiting<Request, Answer>>>()
   #waiting = 0
-  /** Keys of which one waits and none is under way, in two sets: `#first` goes first. */
+  /** Keys with a waiting request and none under way, in two sets: `#first` goes first. */
   #first: ReadonlySet<string> = new Set()
   readonly #ready = new Set<string>()
   #underWay = 0
@@ -82,7 +85,7 @@ export class Batcher<Request, Answer extends object> {
     return this.#waiting > 0 || this.#keysUnderWay.size > 0
   }
 
-  /** Resolves when everybody who came has an answer. */
+  /** Resolves when every request has an answer. */
   drain(): Promise<void> {
     return new Promise((resolve) => {
       this.#drainers.push(resolve)
@@ -102,7 +105,7 @@ export class Batcher<Request, Answer extends object> {
     const leave = (): void => {
       this.#planned = false
       const batch = this.#takeBatch()
-      // Everything waits behind what is under way, whose return plans anew.
+      // Every request waits for one under way; when that returns, it plans again.
       if (batch.length === 0) return
       void this.#send(batch)
       this.#plan()
@@ -112,7 +115,7 @@ export class Batcher<Request, Answer extends object> {
     else this.#gather(leave, this.#waiting, gatherTurns)
   }
 
-  /** For as long as every turn of the event loop brings more. */
+  /** Waits as long as every turn of the event loop brings more requests. */
   #gather(leave: () => void, before: number, turnsLeft: number): void {
     const { scheduler, batchMax } = this.#options
     scheduler.soon(() => {
@@ -139,7 +142,7 @@ export class Batcher<Request, Answer extends object> {
     }
     this.#waiting -= batch.length
     for (const { key } of batch) this.#keysUnderWay.add(key)
-    // What is cut off leads the next batch.
+    // The requests that are cut off come first in the next batch.
     if (evenSizes) this.#return(batch.splice(wholePieces(batch.length)))
     return batch
   }
@@ -165,7 +168,7 @@ export class Batcher<Request, Answer extends object> {
     return lane
   }
 
-  /** To the head of their lanes and of the next batch. */
+  /** Puts them first in their lanes and in the next batch. */
   #return(taken: readonly Waiting<Request, Answer>[]): void {
     for (const waiting of taken) {
       this.#laneOf(waiting.key).putBack(waiting)
@@ -182,7 +185,7 @@ export class Batcher<Request, Answer extends object> {
         batch.map(({ request }) => request),
         false,
       )
-      const deferred = batch.filter((waiting, i) => !settle(waiting, answers[i]))
+      const deferred = batch.filter((waiting, i) => !answerWaiting(waiting, answers[i]))
       this.#leave(batch.filter((waiting) => !deferred.includes(waiting)))
       this.#return(deferred)
     } catch (error) {
@@ -200,11 +203,11 @@ export class Batcher<Request, Answer extends object> {
     this.#releaseDrainers()
   }
 
-  /** Beside the batches, so that whoever holds one up holds nobody else up. */
+  /** Outside the batches, so that a lock that one request waits for delays no other. */
   async #sendAlone(waiting: Waiting<Request, Answer>): Promise<void> {
     try {
       const [answer] = await this.#options.run([waiting.request], true)
-      if (settle(waiting, answer)) this.#leave([waiting])
+      if (answerWaiting(waiting, answer)) this.#leave([waiting])
       else this.#return([waiting])
     } catch (error) {
       waiting.reject(error)
@@ -224,7 +227,7 @@ export class Batcher<Request, Answer extends object> {
 }
 
 /** False when it has to be sent again. */
-function settle<Answer extends object>(
+function answerWaiting<Answer extends object>(
   waiting: Waiting<unknown, Answer>,
   answer: BatchAnswer<Answer> | undefined,
 ): boolean {

@@ -1,13 +1,13 @@
 /**
- * Notices when holders could not have reached us: this process was down, asleep or stuck, the
- * store was away, or its clock jumped ahead. All four look the same from here: the time between two
- * beats is longer than it should be. And notices when the clock was set back.
+ * Notices when holders could not reach us: this process was down, asleep or stuck, the store was
+ * down, or its clock jumped ahead. All of them look the same: the time between two signs of life
+ * (beats) is too long. Also notices when the clock was set back.
  */
 import type { Interruption } from '../../domain/run.ts'
 
-/** Beats come every second; a gap this long means that some did not happen. */
+/** Beats come every second; after a gap this long some are missing. */
 const gapMs = 3000
-/** Twice the longest lease: after it, a gap can excuse nobody any more. */
+/** Twice the longest lease: an older gap can extend no lease. */
 const memoryMs = 7_200_000
 const keptMax = 100
 
@@ -17,17 +17,17 @@ export class Continuity {
   #interruptions: readonly Interruption[] = []
   #setBackMs = 0
 
-  /** In the order in which they ended. */
+  /** In the order of their ends. */
   get interruptions(): readonly Interruption[] {
     return this.#interruptions
   }
 
-  /** By how much the clock went back since `mended`; 0 when it did not. */
+  /** By how much the clock went back since `corrected`; 0 when it did not. */
   get setBackMs(): number {
     return this.#setBackMs
   }
 
-  /** What the clock that was ahead left behind is put right. */
+  /** The stored times were corrected. */
   corrected(): void {
     this.#setBackMs = 0
   }
@@ -38,8 +38,8 @@ export class Continuity {
     this.see(now)
     if (aliveAt === null) return
     this.#noteSetBack(aliveAt, now)
-    // A sign of life from the future: nobody knows for how long we were away. Then everything still
-    // running counts as run out while we were.
+    // A sign of life from the future: nobody knows how long we were down. Then every lease counts
+    // as run out during that time.
     this.#note([{ beganAt: aliveAt < now ? aliveAt : 0, endedAt: now }], now)
   }
 
@@ -59,7 +59,7 @@ export class Continuity {
     if (now - last >= gapMs) this.#note([{ beganAt: last, endedAt: now }], now)
   }
 
-  /** What others have noticed, or we before our restart. */
+  /** Interruptions that other processes stored, or this one before a restart. */
   learn(others: readonly Interruption[], now: number): void {
     this.#note(others, now)
   }
@@ -75,7 +75,7 @@ export class Continuity {
   }
 }
 
-/** Each once, none of them in the future, and no more than can still matter. */
+/** Each once, none in the future, and only those that can still matter. */
 export function recentOf(all: readonly Interruption[], now: number): readonly Interruption[] {
   const byText = new Map<string, Interruption>()
   for (const { beganAt, endedAt } of all) {

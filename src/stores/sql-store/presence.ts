@@ -1,7 +1,7 @@
 /**
- * Who looks after the store, and what it missed. A server says every few seconds that it is there;
- * a program that embeds the library only watches. Both notice when the store could not be reached,
- * and what they notice is stored: it excuses holders after a restart too, whoever is asked then.
+ * Whether a server is active on the store, and when holders could not reach it. A server stores a
+ * sign of life every few seconds; a program that embeds the library only watches. Both notice
+ * interruptions and store them, so that leases are extended after a restart too, in any process.
  */
 import type { Interruption, Moment } from '../../domain/run.ts'
 import { isServedRecently } from '../../domain/served.ts'
@@ -10,9 +10,9 @@ import type { Driver } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { lockState, readStates, writeState } from '../tables/state-table.ts'
 
-/** How stale the stored sign of life may be; writing it on every beat would cost an fsync each. */
+/** How often the sign of life is stored; on every beat it would cost an fsync each second. */
 const aliveEveryMs = 5000
-/** A server that was not heard of for so long is away. */
+/** A server without a sign of life for so long is down. */
 const silentMs = aliveEveryMs + 3000
 
 interface Stored {
@@ -33,7 +33,7 @@ export class Presence {
   #restoredAt: number | null = null
   #correcting: Promise<void> | null = null
 
-  /** `correctTimes` puts right what a clock that was ahead has left in the future. */
+  /** `correctTimes` corrects stored times after the clock was set back. */
   constructor(driver: Driver, correctTimes: (byMs: number) => Promise<void>) {
     this.#driver = driver
     this.#correctTimes = correctTimes
@@ -44,7 +44,7 @@ export class Presence {
     return this.#restoredAt
   }
 
-  /** Whoever decides first after a gap must know of it, not only the next beat. */
+  /** The first decision after a gap must know of the gap, even before the next beat. */
   moment(): Moment {
     const now = this.#driver.now()
     this.#continuity.beat(now)
@@ -52,7 +52,7 @@ export class Presence {
     return { now, interruptions: [...interruptions, ...this.#ongoing(now)] }
   }
 
-  /** Its server is away, and whoever holds a run through it cannot renew. */
+  /** While the server is down, holders cannot renew their leases. */
   #ongoing(now: number): readonly Interruption[] {
     const beganAt = this.#aliveAt
     if (this.#serves || beganAt === null || now - beganAt < silentMs) return []
@@ -74,8 +74,8 @@ export class Presence {
   }
 
   /**
-   * For whoever is about to ask what is due: without this, what a clock that was set back has left
-   * in the future would not be.
+   * Call it before reading what is due: after the clock was set back, due rows still have times in
+   * the future.
    */
   async correct(): Promise<void> {
     this.#continuity.see(this.#driver.now())
@@ -101,7 +101,7 @@ export class Presence {
   async #say(stored: Stored, now: number): Promise<void> {
     const own = this.#continuity.interruptions
     const known = new Set(stored.interruptions.map(({ endedAt }) => endedAt))
-    // One from the future, by a clock that was ahead, would grow with every look at it.
+    // An interruption that ends in the future would grow with every read.
     const isOff = stored.interruptions.some(({ endedAt }) => endedAt > now)
     const isNews = isOff || own.some(({ endedAt }) => !known.has(endedAt))
     // A clock that was set back must not keep the sign of life in the future.

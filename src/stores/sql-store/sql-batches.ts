@@ -1,4 +1,4 @@
-/** Verbs that many call at once, gathered into batches: claims, webhooks in, webhooks done. */
+/** Verbs that are done in batches: claims, receiving webhooks, finishing webhooks. */
 import type { Claim } from '../../domain/claim.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import type * as port from '../../store.ts'
@@ -50,7 +50,7 @@ export class SqlBatches {
       keyOf: laneOf,
       ...batches,
       batchMax: 64,
-      // Their senders have been answered; those who have not go first.
+      // Their senders were already answered, so webhooks that arrive now go first.
       linger: { ms: 20, while: () => this.received.isBusy, timesMax: 50 },
     })
   }
@@ -59,7 +59,7 @@ export class SqlBatches {
     for (const batcher of [this.received, this.finished, this.claims]) await batcher.drain()
   }
 
-  /** `beside`: the one request that somebody holds up, by its key; it waits for its turn. */
+  /** `beside`: a single request that waits for somebody's lock; it takes turns by its key. */
   #run<R, T>(
     requests: readonly R[],
     beside: ((request: R) => string) | false,
@@ -68,7 +68,7 @@ export class SqlBatches {
     const { runner, onTogether } = this.#options
     onTogether?.('batch', requests.length)
     const [first] = requests
-    // A batch that somebody holds up is soon split, so that the others need not wait for that one.
+    // A batch that waits for a lock gives up soon and is split, so only one request keeps waiting.
     if (beside === false || first === undefined) {
       return runner.driver.transact(verb, batchPatienceMs)
     }

@@ -87,6 +87,10 @@ function* deliveriesRead(): Verb<port.DeliveriesRead | null> {
 function* backlog(): Verb<port.CatchUpBacklog> {
   const headChecks = yield* headChecksWaiting()
   const read = yield* deliveriesRead()
-  const deliveriesOwed = (read?.owed ?? []).map(({ guid }) => guid)
-  return { headChecks, deliveriesUnread: read !== null && read.gap !== null, deliveriesOwed }
+  const deliveriesUnfetched = (read?.owed ?? []).map(({ guid }) => guid)
+  return {
+    headChecks,
+    deliveriesUnread: read !== null && read.gap !== null,
+    deliveriesUnfetched: deliveriesUnfetched,
+  }
 }

@@ -32,9 +32,13 @@ export class SqlInbox implements port.InboxStore {
     return this.#runner.transact(() => postponeWebhook(context, entryId, dueAt, why))
   }
 
-  replay(entryId: string, actor: string, once: port.Once | null): Promise<InboxEntry> {
+  replay(
+    entryId: string,
+    actor: string,
+    idempotencyKey: port.IdempotencyKey | null,
+  ): Promise<InboxEntry> {
     const { context } = this.#runner
-    return this.#runner.once(once, () => replayWebhook(context, entryId, actor))
+    return this.#runner.withKey(idempotencyKey, () => replayWebhook(context, entryId, actor))
   }
 
   async due(request: port.DueRequest): Promise<port.DueWebhooks> {

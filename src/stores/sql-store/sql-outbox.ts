@@ -5,7 +5,7 @@ import type { Finding } from '../../domain/outbox/outcome.ts'
 import type { PublishingRules } from '../../domain/outbox/schedule.ts'
 import { StoreContendedError } from '../../errors.ts'
 import type * as port from '../../store/outbox-store.ts'
-import type { Once, Page, Paged } from '../../store.ts'
+import type { IdempotencyKey, Page, Paged } from '../../store.ts'
 import { sql } from '../sql.ts'
 import { blockedUntil, selectBudgets } from '../tables/budget-table.ts'
 import { beforeInLine, selectAttempts, selectDelivery } from '../tables/delivery-table.ts'
@@ -104,8 +104,10 @@ export class SqlOutbox implements port.OutboxStore {
     return this.#runner.transact(() => refuseIdentity(this.#context, identity, reason))
   }
 
-  unblock(identity: string, actor: string, once: Once | null): Promise<Budget> {
-    return this.#runner.once(once, () => unblockIdentity(this.#context, identity, actor))
+  unblock(identity: string, actor: string, idempotencyKey: IdempotencyKey | null): Promise<Budget> {
+    return this.#runner.withKey(idempotencyKey, () =>
+      unblockIdentity(this.#context, identity, actor),
+    )
   }
 
   budgets(): Promise<readonly Budget[]> {
@@ -117,8 +119,13 @@ export class SqlOutbox implements port.OutboxStore {
     return until !== null && until > this.#context.now() ? until : null
   }
 
-  async publish(request: port.PublishRequest, once: Once | null): Promise<port.PublishAnswer> {
-    const said = await this.#runner.once(once, () => publishOwn(this.#context, request))
+  async publish(
+    request: port.PublishRequest,
+    idempotencyKey: IdempotencyKey | null,
+  ): Promise<port.PublishAnswer> {
+    const said = await this.#runner.withKey(idempotencyKey, () =>
+      publishOwn(this.#context, request),
+    )
     // What a refused status says was kept: so the refusal follows the commit.
     if (said.isTaken) throw targetTakenError(this.#context, said.delivery)
     return said
@@ -163,29 +170,42 @@ export class SqlOutbox implements port.OutboxStore {
     return this.#runner.read(() => outboxBacklog(this.#context.now()))
   }
 
-  retry(id: string, actor: string, once: Once | null): Promise<Delivery> {
-    return this.#runner.once(once, () => retryDelivery(this.#context, id, actor))
+  retry(id: string, actor: string, idempotencyKey: IdempotencyKey | null): Promise<Delivery> {
+    return this.#runner.withKey(idempotencyKey, () => retryDelivery(this.#context, id, actor))
   }
 
-  async retryMany(filter: port.RetryFilter, actor: string, once: Once | null): Promise<number> {
+  async retryMany(
+    filter: port.RetryFilter,
+    actor: string,
+    idempotencyKey: IdempotencyKey | null,
+  ): Promise<number> {
     const context = this.#context
-    const { count } = await this.#runner.once(once, function* () {
+    const { count } = await this.#runner.withKey(idempotencyKey, function* () {
       return { count: yield* retryDeliveries(context, filter, actor) }
     })
     return count
   }
 
-  skip(id: string, reason: string, actor: string, once: Once | null): Promise<Delivery> {
-    return this.#runner.once(once, () => skipDelivery(this.#context, id, reason, actor))
+  skip(
+    id: string,
+    reason: string,
+    actor: string,
+    idempotencyKey: IdempotencyKey | null,
+  ): Promise<Delivery> {
+    return this.#runner.withKey(idempotencyKey, () =>
+      skipDelivery(this.#context, id, reason, actor),
+    )
   }
 
   confirm(
     id: string,
     providerId: string | null,
     actor: string,
-    once: Once | null,
+    idempotencyKey: IdempotencyKey | null,
   ): Promise<Delivery> {
-    return this.#runner.once(once, () => confirmDelivery(this.#context, id, providerId, actor))
+    return this.#runner.withKey(idempotencyKey, () =>
+      confirmDelivery(this.#context, id, providerId, actor),
+    )
   }
 
   async markerKeys(): Promise<readonly port.MarkerKey[]> {

@@ -32,7 +32,7 @@ export class SqlRuns implements port.RunStore {
   readonly #claims: SqlBatches['claims']
   readonly #correctTimes: () => Promise<void>
 
-  /** `correctTimes` comes before each question of what is due: the clock may have been set back. */
+  /** `correctTimes` is called before each read of due runs: the clock may have been set back. */
   constructor(runner: VerbRunner, claims: SqlBatches['claims'], correctTimes: () => Promise<void>) {
     this.#runner = runner
     this.#context = runner.context
@@ -40,10 +40,10 @@ export class SqlRuns implements port.RunStore {
     this.#correctTimes = correctTimes
   }
 
-  claim(claim: Claim, once: port.Once | null): Promise<port.ClaimAnswer> {
-    if (once === null) return this.#claims.ask(claim)
+  claim(claim: Claim, idempotencyKey: port.IdempotencyKey | null): Promise<port.ClaimAnswer> {
+    if (idempotencyKey === null) return this.#claims.ask(claim)
     return this.#runner.inTurn(subjectOf(claim), () =>
-      this.#runner.once(once, () => claimAlone(this.#context, claim), {
+      this.#runner.withKey(idempotencyKey, () => claimAlone(this.#context, claim), {
         holdOf: ({ process, run }) => (process ? run : null),
       }),
     )
@@ -55,15 +55,21 @@ export class SqlRuns implements port.RunStore {
     )
   }
 
-  lease(request: port.LeaseRequest, once: port.Once | null): Promise<port.LeaseAnswer | null> {
-    return this.#runner.once(once, () => leaseRun(this.#context, request), {
+  lease(
+    request: port.LeaseRequest,
+    idempotencyKey: port.IdempotencyKey | null,
+  ): Promise<port.LeaseAnswer | null> {
+    return this.#runner.withKey(idempotencyKey, () => leaseRun(this.#context, request), {
       holdOf: (answer) => answer?.run ?? null,
     })
   }
 
-  heartbeat(request: port.HolderRequest, once: port.Once | null): Promise<port.HeartbeatAnswer> {
+  heartbeat(
+    request: port.HolderRequest,
+    idempotencyKey: port.IdempotencyKey | null,
+  ): Promise<port.HeartbeatAnswer> {
     const { runId: id, leaseHash } = request
-    return this.#runner.once(once, () => heartbeatRun(this.#context, request), {
+    return this.#runner.withKey(idempotencyKey, () => heartbeatRun(this.#context, request), {
       holdOf: ({ fence }) => ({ id, fence, leaseHash }),
     })
   }
@@ -76,24 +82,44 @@ export class SqlRuns implements port.RunStore {
     return this.#runner.read(() => availableTypes(types, any, repositories))
   }
 
-  release(request: port.HolderRequest, once: port.Once | null): Promise<Run> {
-    return this.#runner.onceInTurn(request.runId, once, () => releaseRun(this.#context, request))
+  release(request: port.HolderRequest, idempotencyKey: port.IdempotencyKey | null): Promise<Run> {
+    return this.#runner.withKeyInTurn(request.runId, idempotencyKey, () =>
+      releaseRun(this.#context, request),
+    )
   }
 
-  complete(request: port.CompleteRequest, once: port.Once | null): Promise<Run> {
-    return this.#runner.onceInTurn(request.runId, once, () => completeRun(this.#context, request))
+  complete(
+    request: port.CompleteRequest,
+    idempotencyKey: port.IdempotencyKey | null,
+  ): Promise<Run> {
+    return this.#runner.withKeyInTurn(request.runId, idempotencyKey, () =>
+      completeRun(this.#context, request),
+    )
   }
 
-  cancel(runId: string, actor: string, once: port.Once | null): Promise<Run> {
-    return this.#runner.onceInTurn(runId, once, () => cancelRun(this.#context, runId, actor))
+  cancel(runId: string, actor: string, idempotencyKey: port.IdempotencyKey | null): Promise<Run> {
+    return this.#runner.withKeyInTurn(runId, idempotencyKey, () =>
+      cancelRun(this.#context, runId, actor),
+    )
   }
 
-  rerun(runId: string, actor: string, once: port.Once | null): Promise<port.ClaimAnswer> {
-    return this.#runner.onceInTurn(runId, once, () => rerunRun(this.#context, runId, actor))
+  rerun(
+    runId: string,
+    actor: string,
+    idempotencyKey: port.IdempotencyKey | null,
+  ): Promise<port.ClaimAnswer> {
+    return this.#runner.withKeyInTurn(runId, idempotencyKey, () =>
+      rerunRun(this.#context, runId, actor),
+    )
   }
 
-  reportStatus(request: port.ReportRequest, once: port.Once | null): Promise<Run> {
-    return this.#runner.onceInTurn(request.runId, once, () => reportStatus(this.#context, request))
+  reportStatus(
+    request: port.ReportRequest,
+    idempotencyKey: port.IdempotencyKey | null,
+  ): Promise<Run> {
+    return this.#runner.withKeyInTurn(request.runId, idempotencyKey, () =>
+      reportStatus(this.#context, request),
+    )
   }
 
   get(id: string): Promise<Run | null> {
@@ -131,7 +157,7 @@ export class SqlRuns implements port.RunStore {
 
   async sweep(runId: string): Promise<Run | null> {
     try {
-      return await this.#runner.onceInTurn(runId, null, () => sweepRun(this.#context, runId))
+      return await this.#runner.withKeyInTurn(runId, null, () => sweepRun(this.#context, runId))
     } catch (error) {
       if (error instanceof NotFoundError) return null
       throw error

@@ -1,4 +1,4 @@
-/** The one SQL implementation of the store, over any driver: its nouns, put together. */
+/** The SQL implementation of the store, over any driver: assembles its nouns. */
 import type { PublishingRules } from '../../domain/outbox/schedule.ts'
 import { knownChannels, type ChannelDeclaration } from '../../domain/outbox/channel-declaration.ts'
 import { defaultPublishing } from '../../domain/outbox/schedule.ts'

@@ -1,6 +1,6 @@
 /** The verbs for tokens. */
 import type * as port from '../../store/token-store.ts'
-import type { Once, Page, Paged } from '../../store.ts'
+import type { IdempotencyKey, Page, Paged } from '../../store.ts'
 import {
   createToken,
   deleteToken,
@@ -19,8 +19,8 @@ export class SqlTokens implements port.TokenStore {
     this.#runner = runner
   }
 
-  create(token: port.NewToken, once: Once | null): Promise<port.CreatedToken> {
-    return this.#runner.once(once, () => createToken(this.#runner.context, token))
+  create(token: port.NewToken, idempotencyKey: IdempotencyKey | null): Promise<port.CreatedToken> {
+    return this.#runner.withKey(idempotencyKey, () => createToken(this.#runner.context, token))
   }
 
   list(page: Page): Promise<Paged<port.Token>> {

@@ -1,4 +1,4 @@
-/** The store's own life: who serves it, its mode, and what is past retention. */
+/** Upkeep of the store: its servers, its mode, and what is past retention. */
 import type * as port from '../../store.ts'
 import { readState, writeStateOnce, type StateKey } from '../tables/state-table.ts'
 import { ensureMarkerKey } from '../verbs/outbox/marker-keys.ts'

@@ -1,10 +1,10 @@
 /**
- * Verbs that wait for one lock take turns before they take a connection. Without that, callers of
- * one subject that somebody else holds would occupy every connection of the pool, and nobody else's
- * heartbeat or webhook would get through.
+ * Verbs that need the same lock take turns before they take a connection. Otherwise callers that
+ * wait for one locked subject would use every connection of the pool, and no other heartbeat or
+ * webhook would get through.
  *
- * What must hold: of one key one is at work at a time, of all keys at most `mostAtOnce`, in the
- * order in which they came; whoever waits too long is told that the store is contended.
+ * What must hold: one verb per key at a time, and at most `mostAtOnce` of all keys, in the order of
+ * arrival. A verb that waits too long fails with `store_contended`.
  */
 import { StoreContendedError } from '../../errors.ts'
 import type { Scheduler } from '../../scheduler.ts'
@@ -23,7 +23,7 @@ export interface TurnsOptions {
 
 export class Turns {
   readonly #options: TurnsOptions
-  /** Keys that one is at, or waits in, each with those behind it. */
+  /** Keys in use, each with the waiters behind it. */
   readonly #lanes = new Map<string, Fifo<Waiter>>()
   readonly #atTheDoor = new Fifo<Waiter>()
   #atWork = 0
@@ -80,8 +80,8 @@ export class Turns {
       const cancel = scheduler.after(patienceMs, () => {
         waiter.isGone = true
         reject(
-          new StoreContendedError('store_contended', 'others held what was wanted too long', {
-            hint: 'Ask again in a moment. If it stays, look for a transaction that was left open.',
+          new StoreContendedError('store_contended', 'another transaction held the lock too long', {
+            hint: 'Try again in a moment. If this goes on, look for an open transaction.',
           }),
         )
       })

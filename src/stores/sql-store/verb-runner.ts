@@ -1,19 +1,19 @@
 /**
- * How a noun of the store runs its verbs: reads, transactions, and those with an Idempotency-Key.
- * What changes a run waits for its turn, so that many who want one lock hold few connections.
+ * Runs the verbs of the store: reads, transactions, and transactions with an Idempotency-Key. Verbs
+ * that change a run take turns, so that many callers of one lock use few connections.
  */
-import type { Once } from '../../store.ts'
+import type { IdempotencyKey } from '../../store.ts'
 import type { Driver } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import type { VerbContext } from '../verbs/context.ts'
-import type { OnceRules } from '../verbs/once.ts'
-import { withOnce } from '../verbs/once.ts'
+import type { ReplayRules } from '../verbs/idempotency.ts'
+import { withIdempotencyKey } from '../verbs/idempotency.ts'
 import type { Turns } from './turns.ts'
 
 export class VerbRunner {
   readonly driver: Driver
   readonly context: VerbContext
-  /** Null where one transaction follows the other anyway. */
+  /** Null on SQLite, where transactions follow one another anyway. */
   readonly #turns: Turns | null
 
   constructor(driver: Driver, context: VerbContext, turns: Turns | null) {
@@ -30,8 +30,12 @@ export class VerbRunner {
     return this.driver.transact(verb)
   }
 
-  once<T>(once: Once | null, verb: () => Verb<T>, rules: OnceRules<T> = {}): Promise<T> {
-    return this.driver.transact(() => withOnce(this.context, once, verb, rules))
+  withKey<T>(
+    withKey: IdempotencyKey | null,
+    verb: () => Verb<T>,
+    rules: ReplayRules<T> = {},
+  ): Promise<T> {
+    return this.driver.transact(() => withIdempotencyKey(this.context, withKey, verb, rules))
   }
 
   /** For a verb that may have to wait for the lock of this key. */
@@ -39,8 +43,8 @@ export class VerbRunner {
     return this.#turns === null ? work() : this.#turns.take(key, work)
   }
 
-  /** What changes a run waits for its turn. */
-  onceInTurn<T>(runId: string, once: Once | null, verb: () => Verb<T>): Promise<T> {
-    return this.inTurn(runId, () => this.once(once, verb))
+  /** For verbs that change a run: they take turns. */
+  withKeyInTurn<T>(runId: string, withKey: IdempotencyKey | null, verb: () => Verb<T>): Promise<T> {
+    return this.inTurn(runId, () => this.withKey(withKey, verb))
   }
 }

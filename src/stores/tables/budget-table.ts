@@ -1,4 +1,4 @@
-/** Table `budget`: one row per identity, locked by whoever is about to write under it. */
+/** Table `budget`: one row per identity. A publisher locks it before it writes as that identity. */
 import type { Budget } from '../../domain/outbox/budget.ts'
 import { newBudget } from '../../domain/outbox/budget.ts'
 import type { Pace } from '../../domain/outbox/queue.ts'
@@ -34,13 +34,13 @@ export function* lockBudget(identity: string, now: number): Verb<Budget> {
   return row === undefined ? fresh : budget.decode(row)
 }
 
-/** Only for one this transaction has locked. */
+/** Only for a budget that this transaction has locked. */
 export function* writeBudget(item: Budget): Verb<void> {
   yield sql`INSERT INTO budget (${budget.columns}) VALUES (${join(budget.encode(item))})
     ON CONFLICT (identity) DO UPDATE SET ${budget.overwrite}`
 }
 
-/** In the order of their names; of very many those that are blocked, then those that wrote last. */
+/** Sorted by name. If there are too many: blocked ones first, then those that wrote last. */
 export function* selectBudgets(): Verb<Budget[]> {
   const rows = yield sql`SELECT ${budget.columns} FROM budget
     ORDER BY (blocked_until IS NULL), updated_at DESC LIMIT 1000`

@@ -1,4 +1,4 @@
-/** Table `subject_event`: webhooks that were already decided on, per subject. */
+/** Table `subject_event`: the webhooks that were already decided for a subject. */
 import type { Verb } from '../sql.ts'
 import { inPieces, padded, sql, tuples } from '../sql.ts'
 

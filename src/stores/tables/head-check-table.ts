@@ -1,4 +1,4 @@
-/** Table `head_check`: subjects whose head arrival decided, until GitHub has said which it is. */
+/** Table `head_check`: subjects whose head GitHub still has to confirm. */
 import type { CatchUpBacklog } from '../../store/catch-up-store.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { join, sql } from '../sql.ts'
@@ -25,7 +25,7 @@ export function* storeHeadCheck(
       due_at = excluded.due_at, tries = 0, created_at = excluded.created_at`
 }
 
-/** A newer decision may have asked meanwhile, about this run or another: that question stays. */
+/** A question that a newer decision asked meanwhile stays. */
 export function* forgetHeadCheck(runId: string, fence: number): Verb<void> {
   yield sql`DELETE FROM head_check WHERE subject_id = (SELECT subject_id FROM run
     WHERE id = ${runId}) AND run_id = ${runId} AND fence <= ${fence}`
@@ -61,8 +61,8 @@ export function* takeHeadChecks(subjectIds: readonly string[]): Verb<number | nu
   return taken.length === 0 ? null : Math.max(...taken.map((row) => Number(row['fence'])))
 }
 
-/** After the clock was set back: none is further away than one that was just stored. */
-export function* bringHeadChecksNear(dueAt: number): Verb<void> {
+/** After the clock was set back: no check is later than one that is stored now. */
+export function* limitHeadCheckTimes(dueAt: number): Verb<void> {
   yield sql`UPDATE head_check SET due_at = ${dueAt} WHERE due_at > ${dueAt}`
 }
 
@@ -70,7 +70,7 @@ export function* dropHeadCheck({ subjectId, runId }: StoredHeadCheck): Verb<void
   yield sql`DELETE FROM head_check WHERE subject_id = ${subjectId} AND run_id = ${runId}`
 }
 
-/** Passes over what another process has in hand. */
+/** Skips rows that another process has locked. */
 export function* dueHeadCheck(now: number, lockFree: Sql): Verb<StoredHeadCheck | null> {
   const [row] = yield sql`SELECT subject_id, run_id, fence, tries FROM head_check
     WHERE due_at <= ${now} ORDER BY due_at LIMIT 1 ${lockFree}`

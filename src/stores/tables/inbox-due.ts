@@ -1,9 +1,10 @@
 /**
- * What is due in table `inbox`, found party by party (`partyOf`): from each party a few, so that
- * one of whom very many wait hides nobody else's.
+ * Reads due entries of table `inbox` repository by repository (column `party`, see
+ * `repositoryKeyOf`): a few of each, so that a repository with very many entries does not hide
+ * others.
  *
- * What must hold: a look reads no more than its bounds say, however many wait and whosoever they
- * are; who goes on where the last look ended comes past everything that is due.
+ * What must hold: one call reads no more rows than its limits say. A caller that goes on where the
+ * last call ended reaches everything that is due.
  */
 import type { InboxEntry } from '../../domain/inbox.ts'
 import type { DueRequest, DueWebhooks } from '../../store/inbox-store.ts'
@@ -11,11 +12,11 @@ import type { Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
 import { earlierWaits, selectEntries } from './inbox-table.ts'
 
-/** How many parties are walked over in one look: most of them wait for a later time. */
+/** How many repositories one call visits: most of their entries are not due yet. */
 export const partiesWalkedMax = 500
-/** Of how many of them entries are read. */
+/** Of how many repositories entries are read. */
 export const partiesReadMax = 32
-/** How many lanes of one party, and how many entries of it that were tried before. */
+/** Per repository: how many lanes, and how many entries that were tried before. */
 export const lanesMax = 64
 const triedMax = 16
 
@@ -43,7 +44,7 @@ interface WalkedParty {
   readonly firstAt: number
 }
 
-/** One step along the index for each, however many of its entries wait. */
+/** One index step per repository, however many of its entries wait. */
 function* walkParties(after: string): Verb<WalkedParty[]> {
   const rows = yield sql`WITH RECURSIVE walked (party, n) AS (
       SELECT min(party), 1 FROM inbox WHERE due_at IS NOT NULL AND party > ${after}
@@ -64,7 +65,7 @@ interface UntriedLane {
   readonly arrival: number
 }
 
-/** Each with its first entry that was not tried yet: none of the lane comes before it. */
+/** Each lane with its first untried entry. */
 export function* untriedLanes(party: string, after: string): Verb<UntriedLane[]> {
   const rows = yield sql`WITH RECURSIVE walked (lane, n) AS (
       SELECT min(lane), 1 FROM inbox
@@ -85,7 +86,7 @@ function* firstsAmong(arrivals: readonly number[], now: number): Verb<InboxEntry
     AND due_at IS NOT NULL AND due_at <= ${now} ORDER BY arrival`)
 }
 
-/** Behind an untried one of its lane it is not its turn; there is seldom one. */
+/** An entry behind an untried one of its lane must wait; that is rare. */
 export function* triedEntries(party: string, now: number): Verb<InboxEntry[]> {
   return yield* selectEntries(sql`arrival IN (SELECT arrival FROM inbox
       WHERE due_at IS NOT NULL AND tries > 0 AND party = ${party} AND due_at <= ${now}

@@ -1,8 +1,13 @@
 /**
- * Tables `inbox` and `inbox_body`: webhooks and their raw bodies. An entry waits exactly while its
- * `due_at` is set; the partial indexes over that are all that polling ever reads.
+ * Tables `inbox` and `inbox_body`: webhooks and their raw bodies. An entry waits while its `due_at`
+ * is set. Polling reads only the partial indexes over `due_at`.
  */
-import { partyOf, type HeardHead, type InboxEntry, type TypeOutcome } from '../../domain/inbox.ts'
+import {
+  repositoryKeyOf,
+  type HeardHead,
+  type InboxEntry,
+  type TypeOutcome,
+} from '../../domain/inbox.ts'
 import type { HeardFilter } from '../../store/catch-up-store.ts'
 import type { InboxBacklog, NewWebhook, WebhookBody } from '../../store.ts'
 import type { Param, Row, Sql, Verb } from '../sql.ts'
@@ -54,7 +59,7 @@ export interface EntryToInsert {
   readonly dueAt: number | null
 }
 
-/** Answers those that were not known, by GUID or by event, in the order in which they came. */
+/** Answers the entries that were new, by GUID and by event, in the order of arrival. */
 export function* insertEntries(entries: readonly EntryToInsert[]): Verb<InboxEntry[]> {
   const arrivals = new Map<string, number>()
   for (const piece of inPieces(entries.map(encodeNew))) {
@@ -75,7 +80,13 @@ function encodeNew(entry: EntryToInsert): readonly Param[] {
   const [, ...values] = inbox.encode({ ...item, outcomes: JSON.stringify(outcomes) })
   const { head } = webhook
   const eventKey = duplicateOf === null ? webhook.eventKey : null
-  return [eventKey, head?.sha ?? null, head?.isMade === true ? 1 : 0, partyOf(item), ...values]
+  return [
+    eventKey,
+    head?.sha ?? null,
+    head?.isMade === true ? 1 : 0,
+    repositoryKeyOf(item),
+    ...values,
+  ]
 }
 
 function newEntry({ id, webhook, duplicateOf, needsLook, now, dueAt }: EntryToInsert): InboxEntry {
@@ -144,7 +155,7 @@ export function* hasLaterEvent({ lane, arrival }: InboxEntry): Verb<boolean> {
   return rows.length > 0
 }
 
-/** What comes with this key from now on is held against a later entry. False: it had none. */
+/** Events with this key are compared with a later entry from now on. False: it had no key. */
 export function* giveUpEventKey({ id }: InboxEntry): Verb<boolean> {
   const rows = yield sql`UPDATE inbox SET event_key = NULL
     WHERE id = ${id} AND event_key IS NOT NULL RETURNING id`
@@ -152,8 +163,8 @@ export function* giveUpEventKey({ id }: InboxEntry): Verb<boolean> {
 }
 
 /**
- * `earlier` of its lane still waits: then it is not this entry's turn. One that had to be postponed
- * holds nobody up; what it says is judged by its time when its turn comes again.
+ * An earlier entry of the lane still waits, so it is not this entry's turn. A postponed entry
+ * delays nobody: when its turn comes again, it is judged by its event time.
  */
 export const earlierWaits =
   raw(`EXISTS (SELECT 1 FROM inbox AS earlier WHERE earlier.lane = inbox.lane
@@ -164,7 +175,7 @@ export interface WaitingEntry {
   readonly behind: boolean
 }
 
-/** Locks those that still wait, passing over what another process has in hand. */
+/** Locks the entries that still wait; skips those that another process has locked. */
 export function* lockWaiting(ids: readonly string[], lockFree: Sql): Verb<WaitingEntry[]> {
   const rows = yield sql`SELECT ${inbox.columns},
       CASE WHEN ${earlierWaits} THEN 1 ELSE 0 END AS behind
@@ -174,8 +185,8 @@ export function* lockWaiting(ids: readonly string[], lockFree: Sql): Verb<Waitin
 }
 
 /**
- * Of these, the ones that cannot be decided without asking GitHub: their like came before, or an
- * event of the same second says the opposite of whether the pull request is open.
+ * The entries that cannot be decided without asking GitHub: an equal event came before, or an event
+ * of the same second contradicts whether the pull request is open.
  */
 export function* unclearEntries(ids: readonly string[]): Verb<Set<string>> {
   const rows = yield sql`SELECT id FROM inbox WHERE id IN (${join(padded(ids))})
@@ -185,8 +196,8 @@ export function* unclearEntries(ids: readonly string[]): Verb<Set<string>> {
 }
 
 /**
- * Of these, the ones whose pull request a later event has opened or closed again: what they say of
- * it is no longer so.
+ * The entries whose pull request a later event has opened or closed again, so that what they say is
+ * outdated.
  */
 export function* overtakenEntries(ids: readonly string[]): Verb<Set<string>> {
   const rows = yield sql`SELECT id FROM inbox WHERE id IN (${join(padded(ids))})
@@ -197,7 +208,7 @@ export function* overtakenEntries(ids: readonly string[]): Verb<Set<string>> {
   return new Set(rows.map((row) => row['id'] as string))
 }
 
-/** Until nobody is settling an entry of this lane any more. */
+/** Waits until no other transaction is finishing an entry of this lane. */
 export function* waitForLane(lane: string, keepUnchanged: Sql): Verb<void> {
   yield sql`SELECT id FROM inbox WHERE lane = ${lane} AND due_at IS NOT NULL ${keepUnchanged}`
 }
@@ -237,7 +248,7 @@ export function* lastHeard(filter: HeardFilter): Verb<InboxEntry | null> {
   return last ?? null
 }
 
-/** The latest by GitHub's clock first. Whether it is a pull request's, its state says. */
+/** The latest by GitHub's clock first. Only pull request events have a `pr_state`. */
 function heard({ lane, made, actions }: HeardFilter): Sql {
   const isMade = made === true ? raw('AND makes_head = 1') : raw('')
   const isOne =
@@ -248,7 +259,7 @@ function heard({ lane, made, actions }: HeardFilter): Sql {
     ORDER BY event_at DESC, arrival DESC`
 }
 
-/** By the last event that opened or closed it; one since then that says otherwise disproves it. */
+/** By the last event that opened or closed it, unless a later event contradicts it. */
 export function* wasStateHeard(lane: string, state: 'open' | 'closed'): Verb<boolean | null> {
   const acted = yield* lastHeard({ lane, actions: ['opened', 'reopened', 'closed'] })
   if (acted !== null && (acted.action === 'closed') !== (state === 'closed')) return false

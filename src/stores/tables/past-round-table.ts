@@ -1,6 +1,6 @@
 /**
- * Table `past_round`: the last round of keys whose run is gone. What a round publishes is known by
- * its number, so none may have the number of an earlier one.
+ * Table `past_round`: the last round of keys whose run was purged. What a round publishes is
+ * identified by its number, so a later round must not reuse the number of an earlier one.
  */
 import type { Sql, Verb } from '../sql.ts'
 import { inPieces, padded, sql, tuples } from '../sql.ts'
@@ -14,7 +14,7 @@ export interface PastRound extends RoundKey {
   readonly round: number
 }
 
-/** Answers those that have any, by `subject pair`. To be asked after the runs were read. */
+/** The known ones, by `subject pair`. Call it after the runs were read. */
 export function* pastRounds(keys: readonly RoundKey[]): Verb<ReadonlyMap<string, number>> {
   if (keys.length === 0) return new Map()
   const wanted = tuples(padded(keys).map(({ subjectId, pair }) => [subjectId, pair]))

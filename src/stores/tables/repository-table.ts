@@ -1,6 +1,6 @@
 /**
- * Tables `repository` and `repository_name`: one row of our own per repository, and every name it
- * was ever seen under, so that a rename and a claim by name alone stay one repository.
+ * Tables `repository` and `repository_name`: one row per repository, and every name it ever had, so
+ * that a renamed repository and a claim by name alone are one repository.
  */
 import type { QuietRepositories, UsedRepositories } from '../../store/catch-up-store.ts'
 import { LostRace } from '../driver.ts'
@@ -11,13 +11,13 @@ export interface Repository {
   readonly id: string
   readonly githubId: number | null
   readonly name: string
-  /** When it was last heard under that name, by GitHub's time. */
+  /** When GitHub last used that name for it. */
   readonly namedAt: number | null
 }
 
 const useNotedEveryMs = 5 * 60_000
 
-/** Answers the id behind each name, making what is missing. Takes no lock when all are known. */
+/** Answers the id for each name and creates missing rows. Takes no lock when all are known. */
 export function* resolveRepositories(
   names: readonly string[],
   newId: () => string,
@@ -39,9 +39,8 @@ export function* resolveRepositories(
 }
 
 /**
- * For subjects that were just made: a name that means another repository by now is a lost race,
- * and one that is being given away waits for us. (A subject that was there already is locked, and
- * a rename has to wait for that.)
+ * For new subjects: if a name leads to another repository by now, the race is lost. A rename that
+ * is under way waits for us. (An existing subject is locked, so a rename waits for it anyway.)
  */
 export function* checkRepositories(
   resolved: ReadonlyMap<string, string>,
@@ -74,7 +73,7 @@ export function* repositoryByName(name: string): Verb<Repository | null> {
   return row === undefined ? null : decode(row)
 }
 
-/** Our ids behind GitHub's numbers, of those that are known. */
+/** Our ids for GitHub's ids; unknown ones are left out. */
 export function* repositoryIds(githubIds: readonly number[]): Verb<Map<number, string>> {
   if (githubIds.length === 0) return new Map()
   const rows = yield sql`SELECT github_id, id FROM repository
@@ -90,7 +89,7 @@ export function* repositoryNames(ids: readonly string[]): Verb<Map<string, strin
   return new Map(rows.map((row) => [row['id'] as string, row['name'] as string]))
 }
 
-/** Only an event brings a number: what is known by name alone sends us none. */
+/** Only repositories with a GitHub id: those known by name alone send us no events. */
 export function* repositoriesInUse(since: number, limit: number): Verb<UsedRepositories> {
   const rows = yield sql`SELECT name, github_id, count(*) OVER () AS total FROM repository
     WHERE github_id IS NOT NULL AND used_at >= ${since}
@@ -231,12 +230,12 @@ export function* hasRunsNamed(id: string, name: string): Verb<boolean> {
   return rows.length > 0
 }
 
-/** GitHub has called it so, too. */
-export function* vouchForName(id: string, name: string): Verb<void> {
+/** GitHub used this name too, so it is no longer unverified. */
+export function* verifyName(id: string, name: string): Verb<void> {
   yield sql`DELETE FROM told_name WHERE repository_id = ${id} AND name = ${name}`
 }
 
-/** By run: the name it was claimed under, where only a caller has given that to its repository. */
+/** By run: the name it was claimed under, if that name is unverified. */
 export function* unverifiedNamesOf(runIds: readonly string[]): Verb<Map<string, string>> {
   const rows = yield sql`SELECT run.id, told_name.name FROM run
     JOIN told_name ON told_name.repository_id = run.scope AND told_name.name = run.repo
@@ -244,7 +243,7 @@ export function* unverifiedNamesOf(runIds: readonly string[]): Verb<Map<string, 
   return new Map(rows.map((row) => [row['id'] as string, row['name'] as string]))
 }
 
-/** The row stays: what was published for it carries its id. */
+/** The row stays, because published markers contain its id. */
 export function* noteMerged(fromId: string, intoId: string): Verb<void> {
   yield sql`UPDATE repository SET merged_into = ${intoId} WHERE id = ${fromId}`
 }
@@ -262,7 +261,7 @@ function numberOrNull(value: unknown): number | null {
   return value == null ? null : Number(value)
 }
 
-/** What a name means now: the repository may have had others before, and may have others since. */
+/** SQL for the repository that has a name now, or the one with GitHub's id. */
 export function repositoryOfName(repo: string, repoId: number | null = null): Sql {
   const named = sql`(SELECT repository_id FROM repository_name WHERE name = ${repo})`
   if (repoId === null) return named

@@ -72,10 +72,10 @@ const run = table<Run>(
   { flags: ['rerunWanted'], json: ['reports'] },
 )
 
-/** Must read word for word like the predicate of the partial indexes over active runs. */
+/** Must be exactly the text in the partial indexes over active runs. */
 export const isActive = raw(`state IN ('pending', 'running', 'waiting')`)
 
-/** The same for the index over runs that are ahead: worked on, or free to be leased. */
+/** Likewise for the index over runs that are ahead: active, or available for a lease. */
 export const isAhead = raw(`(state IN ('running', 'waiting') OR available_at IS NOT NULL)`)
 
 export function* selectRuns(where: Sql): Verb<Run[]> {
@@ -88,7 +88,7 @@ export function* selectRun(id: string): Verb<Run | null> {
   return found ?? null
 }
 
-/** Keys of the runs that gave way in the transaction that started this one. */
+/** Keys of the runs that this one superseded when it started. */
 export function* selectSupersededBy(run: Run): Verb<string[]> {
   const rows = yield sql`SELECT key FROM run WHERE subject_id = ${run.subjectId}
     AND state = 'superseded' AND superseded_by = ${run.key} AND finished_at = ${run.startedAt}
@@ -96,15 +96,15 @@ export function* selectSupersededBy(run: Run): Verb<string[]> {
   return rows.map((row) => row['key'] as string)
 }
 
-/** They end, or begin anew, only after this transaction. */
+/** Nobody else can change them before this transaction ends. */
 export function* selectRunsUnchanged(ids: readonly string[], keepUnchanged: Sql): Verb<Run[]> {
   return yield* selectRuns(sql`id IN (${join(padded(ids))}) ORDER BY id ${keepUnchanged}`)
 }
 
 /**
- * The claims' runs: by key within the subject, by key anywhere, and what stands in the way: the
- * run that is ahead, or all active ones where the claim supersedes. A queue's length costs nothing.
- * Joined from the list, because a long IN list makes SQLite walk all active runs instead.
+ * The runs that claims need: by key within the subject, by key anywhere, and the run that is ahead
+ * (or all active ones if the claim supersedes). The length of a queue costs nothing. Joined from a
+ * list, because a long IN list makes SQLite read all active runs.
  */
 export function* selectForClaims(claims: readonly ClaimTarget[]): Verb<Run[]> {
   const wanted = tuples(
@@ -137,9 +137,9 @@ export interface ClaimTarget {
 }
 
 /**
- * Writes runs as they should be: rows that exist first, in order (one that stops being active must
- * come before the one that takes its place), then new ones. A row that changed or went since it was
- * read is a lost race.
+ * Writes runs: existing rows first, in the given order (a run that ends comes before the run that
+ * takes its place), then new ones. If a row changed or was removed since it was read, the race is
+ * lost.
  */
 export function* writeRuns(runs: readonly Run[]): Verb<Run[]> {
   const raised = runs.map((item) => ({ ...item, rev: item.rev + 1 }))
@@ -157,7 +157,7 @@ function* updateRun(item: Run): Verb<void> {
   if (written.length === 0) throw new LostRace('a run changed since it was read')
 }
 
-/** Runs with or towards a result on this commit, the newest claim first. */
+/** Other runs on this commit that have or will have a result, the newest claim first. */
 export function* selectOthersAt(
   repositoryId: string,
   sha: string | null,
@@ -170,7 +170,7 @@ export function* selectOthersAt(
     ORDER BY claim_fence DESC LIMIT 50`)
 }
 
-/** The names under which runs show their results there. */
+/** The status contexts and check names of runs on this commit. */
 export function* selectContextsAt(repositoryId: string, sha: string | null): Verb<string[]> {
   const rows = yield sql`SELECT DISTINCT status_context, check_name FROM run
     WHERE head_sha = ${sha} AND scope = ${repositoryId}`
@@ -178,7 +178,7 @@ export function* selectContextsAt(repositoryId: string, sha: string | null): Ver
   return names.filter((name) => name !== null) as string[]
 }
 
-/** Those that show a check run of this name there, the newest claims first. */
+/** Runs with a check run of this name on this commit, the newest claim first. */
 export function* selectWithCheckAt(
   repositoryId: string,
   sha: string,

@@ -23,7 +23,7 @@ export function* readState(key: StateKey): Verb<string | null> {
   return row === undefined ? null : (row['value'] as string)
 }
 
-/** Several in one question: whoever shows that it is alive asks every few seconds. */
+/** Several in one query: every server reads them every second. */
 export function* readStates<K extends StateKey>(
   ...keys: readonly K[]
 ): Verb<Readonly<Record<K, string | null>>> {
@@ -33,14 +33,14 @@ export function* readStates<K extends StateKey>(
   return Object.fromEntries(read) as Record<K, string | null>
 }
 
-/** Writes it if nobody has; answers what stands. */
+/** Writes the value if there is none; answers the stored value. */
 export function* writeStateOnce(key: StateKey, value: string): Verb<string> {
   yield sql`INSERT INTO store_state (key, value) VALUES (${key}, ${value})
     ON CONFLICT (key) DO NOTHING`
   return (yield* readState(key)) ?? value
 }
 
-/** What stands, or `first`. Nobody else writes it before this transaction ends. */
+/** The stored value, or `first`. Nobody else can write it before this transaction ends. */
 export function* lockState(key: StateKey, first: string): Verb<string> {
   const [row] = yield sql`INSERT INTO store_state (key, value) VALUES (${key}, ${first})
     ON CONFLICT (key) DO UPDATE SET value = store_state.value RETURNING value`

@@ -34,8 +34,8 @@ export interface SubjectName {
 export const subjectKey = (name: SubjectName): string => `${name.scope} ${name.type} ${name.name}`
 
 /**
- * Makes and locks the named subjects, sorted, so that two batches cannot wait for each other. The
- * values are those after the lock; everything else must be read in later statements.
+ * Creates and locks the named subjects, sorted, so that two batches cannot wait for each other.
+ * Answers the values after the lock; everything else must be read in later statements.
  */
 export function* lockSubjects(
   names: readonly SubjectName[],
@@ -55,7 +55,7 @@ export function* lockSubjects(
   return new Map(found.map((item) => [subjectKey(item), item]))
 }
 
-/** Locks one subject by id. A row that is gone means that what led here is no longer true. */
+/** Locks one subject by id. If its row is gone, the race is lost. */
 export function* lockSubject(id: string, now: number): Verb<Subject> {
   const [row] = yield sql`UPDATE subject SET touched_at = ${now} WHERE id = ${id}
     RETURNING ${subject.columns}`
@@ -63,7 +63,7 @@ export function* lockSubject(id: string, now: number): Verb<Subject> {
   return subject.decode(row)
 }
 
-/** The same by name; null when there is none, and none is made. */
+/** The same by name; null when there is none. Creates nothing. */
 export function* lockSubjectByName(of: SubjectName, now: number): Verb<Subject | null> {
   const [row] = yield sql`UPDATE subject SET touched_at = ${now} WHERE scope = ${of.scope}
     AND name = ${of.name} AND type = ${of.type} RETURNING ${subject.columns}`

@@ -7,7 +7,7 @@ import { raw, Sql } from '../sql.ts'
 
 type Value = string | number | boolean | null
 
-/** `flags` are stored as 0 and 1, `json` as text that is never looked into. */
+/** `flags` are stored as 0 and 1, `json` as text. */
 interface Forms<T> {
   readonly flags?: readonly (keyof T & string)[]
   readonly json?: readonly (keyof T & string)[]
@@ -15,13 +15,13 @@ interface Forms<T> {
 
 export interface Table<T> {
   readonly columns: Sql
-  /** For rows whose key the database gives. */
+  /** For rows whose key the database makes. */
   readonly columnsButKey: Sql
   /** `column = excluded.column, …` for every column but the key. */
   readonly overwrite: Sql
   /**
-   * `(column, …) = (?, …)` for every column but the key: one that is set anew costs a search for
-   * whatever refers to it.
+   * `(column, …) = (?, …)` for every column but the key: setting the key would make the database
+   * check every reference to it.
    */
   assign(item: T): Sql
   decode(row: Row): T

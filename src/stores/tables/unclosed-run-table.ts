@@ -1,13 +1,13 @@
 /**
- * Table `unclosed_run`: runs that ended and have outputs of their own left to close, in bites. A
- * row is written in the transaction that ends the run, so a crash loses none.
+ * Table `unclosed_run`: ended runs whose own outputs are not all closed yet. The transaction that
+ * ends the run writes the row, so a crash loses none.
  */
 import type { Verb } from '../sql.ts'
 import { inPieces, sql, tuples } from '../sql.ts'
 
 export interface UnclosedRun {
   readonly runId: string
-  /** The last of its deliveries that was looked at, in the order of their ids; '' for none. */
+  /** The last delivery that was handled, in the order of ids; '' for none. */
   readonly closedTo: string
 }
 

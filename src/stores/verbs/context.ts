@@ -16,13 +16,13 @@ import { lockSubject } from '../tables/subject-table.ts'
 
 export interface VerbContext {
   readonly dialect: Dialect
-  /** Asked anew after waiting for a lock: a verb must not decide by the time it was queued. */
+  /** Read it again after waiting for a lock: a verb must not decide by the time it was queued. */
   now(): number
   moment(): Moment
   /** When this store was last restored from a copy; null when it never was. */
   restoredAt(): number | null
   newId(prefix: IdPrefix): string
-  /** In [0, 1): spreads what would otherwise happen at once. */
+  /** In [0, 1): spreads retries that would otherwise happen at the same time. */
   jitter(): number
   readonly publishing: PublishingRules
   readonly channels: KnownChannels

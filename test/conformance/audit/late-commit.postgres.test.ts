@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { AuditRow } from '../../../src/domain/audit.ts'
 import type { SqlStore } from '../../../src/stores/sql-store/sql-store.ts'
 import { openPostgres } from '../../../src/stores/open-postgres.ts'
-import { seams } from '../../chaos/open-store.ts'
+import { machine } from '../../chaos/open-store.ts'
 import { freshDatabase, type TestDatabase } from '../../postgres/fresh-database.ts'
 import { followFrom } from './audit-order.suite.ts'
 import { jobClaim } from '../claims.ts'
@@ -37,8 +37,8 @@ const insert = async (client: pg.Client, actor: string): Promise<number> => {
 beforeAll(async () => {
   database = await freshDatabase()
   stores = [
-    await openPostgres(database.url, { ...seams, channels: githubDeclarations }),
-    await openPostgres(database.url, { ...seams, channels: githubDeclarations }),
+    await openPostgres(database.url, { ...machine, channels: githubDeclarations }),
+    await openPostgres(database.url, { ...machine, channels: githubDeclarations }),
   ]
 })
 afterAll(async () => {

@@ -117,9 +117,9 @@ export class StoryWorld {
     const { store, world } = this
     const looked = (): void => this.#looked.resolve()
     const log = pino({ level: 'warn' }, { write: looked })
-    const seams = { clock: world.clock, random: seededChance(), scheduler: systemScheduler }
+    const machine = { clock: world.clock, random: seededChance(), scheduler: systemScheduler }
     const runs = createRuns({
-      ...seams,
+      ...machine,
       store,
       log,
       leaseMs,
@@ -127,7 +127,7 @@ export class StoryWorld {
       headSource: null,
     })
     return openIntake({
-      ...seams,
+      ...machine,
       secrets: [],
       types: withTypeDefaults(this.#types === undefined ? {} : { runs: this.#types }).runs,
       store,

@@ -7,8 +7,8 @@ import { whyWalk } from './why-walk.suite.ts'
 import { why } from './why.suite.ts'
 import type { OpenStore } from '../world.ts'
 
-const open: OpenStore = (seams) => {
-  const store = openSqlite({ path: ':memory:', exclusive: true }, seams)
+const open: OpenStore = (machine) => {
+  const store = openSqlite({ path: ':memory:', exclusive: true }, machine)
   return Promise.resolve({ store, close: () => store.close() })
 }
 

@@ -160,8 +160,8 @@ const published = (policy: Policy): PublishedCase<PigeonSide> => ({
   copies: 'none',
 })
 
-const openInMemory: OpenStore = async (seams) => {
-  const store = openSqlite({ path: ':memory:', exclusive: true }, seams)
+const openInMemory: OpenStore = async (machine) => {
+  const store = openSqlite({ path: ':memory:', exclusive: true }, machine)
   return { store, close: () => store.close() }
 }
 
@@ -253,8 +253,8 @@ describe('a message to an address', () => {
 })
 
 it('a process that does not know a channel keeps its messages for one that does', async () => {
-  const withBoth: OpenStore = (seams) =>
-    openInMemory({ ...seams, channels: [...githubDeclarations, declarationOf('hold')] })
+  const withBoth: OpenStore = (machine) =>
+    openInMemory({ ...machine, channels: [...githubDeclarations, declarationOf('hold')] })
   const world = await PublisherWorld.open(withBoth, sideOf('hold', false))
   const { delivery } = await world.store.outbox.send(message('north/ann'))
   await world.pass(hour)

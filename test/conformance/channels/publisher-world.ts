@@ -61,7 +61,7 @@ export class PublisherWorld<S extends OtherSide = OtherSide> {
     makeSide: MakeSide<S>,
   ): Promise<PublisherWorld<S>> {
     const { channels } = makeSide(new TestClock())
-    const world = await openWorld((seams) => open({ ...seams, channels }))
+    const world = await openWorld((machine) => open({ ...machine, channels }))
     // As a server does when it starts: from now on the store knows of what it made.
     await world.store.upkeep.recordMode('live')
     return new PublisherWorld(world, makeSide(world.clock))

@@ -4,8 +4,8 @@ import type { OpenStore } from '../world.ts'
 import { gitHubCases } from './publisher-github.ts'
 import { exercisePublishing } from './publisher.suite.ts'
 
-const openInMemory: OpenStore = async (seams) => {
-  const store = openSqlite({ path: ':memory:', exclusive: true }, seams)
+const openInMemory: OpenStore = async (machine) => {
+  const store = openSqlite({ path: ':memory:', exclusive: true }, machine)
   return { store, close: () => store.close() }
 }
 

@@ -128,14 +128,14 @@ export function catchingUp(open: OpenStore): void {
     await catchUp.noteDeliveriesRead(read)
     expect(await catchUp.deliveriesRead()).toEqual(read)
     expect(await catchUp.backlog()).toMatchObject({ deliveriesUnread: true })
-    expect(await catchUp.backlog()).toMatchObject({ deliveriesOwed: [] })
+    expect(await catchUp.backlog()).toMatchObject({ deliveriesUnfetched: [] })
     const owed = [
       { id: 7, guid: 'guid-7', event: 'push', deliveredAt: 6, tries: 1, nextAt: 8 },
     ] as const
     await catchUp.noteDeliveriesRead({ to: 9, gap: null, owed })
     expect(await catchUp.deliveriesRead()).toEqual({ to: 9, gap: null, owed })
     expect(await catchUp.backlog()).toMatchObject({
-      ...{ deliveriesUnread: false, deliveriesOwed: ['guid-7'] },
+      ...{ deliveriesUnread: false, deliveriesUnfetched: ['guid-7'] },
     })
   })
 

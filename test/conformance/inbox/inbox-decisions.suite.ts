@@ -24,7 +24,7 @@ function settling(open: OpenStore): void {
     const entry = await received(world().store)
     const answer = await settle(entry, claiming(subject.claimOf('a')))
     const run = await subject.run('a')
-    expect(answer).toMatchObject({ result: 'settled', claims: [{ reason: 'new', process: true }] })
+    expect(answer).toMatchObject({ result: 'finished', claims: [{ reason: 'new', process: true }] })
     expect(answer.entry).toMatchObject({
       state: 'processed',
       decision: 'accepted',
@@ -42,7 +42,7 @@ function settling(open: OpenStore): void {
     const act = claiming(subject.claimOf('a'))
     const answers = await Promise.all(Array.from({ length: 10 }, () => settle(entry, act)))
     const results = answers.map(({ result }) => result).toSorted()
-    expect(results).toEqual([...Array.from({ length: 9 }, () => 'elsewhere'), 'settled'])
+    expect(results).toEqual([...Array.from({ length: 9 }, () => 'elsewhere'), 'finished'])
     expect((await settle(entry, act)).result).toBe('elsewhere')
     expect((await subject.audits('a')).map(({ type }) => type)).toEqual(['run.claimed'])
     expect(await toldOf(world(), entry)).toEqual(['webhook.received', 'webhook.processed'])
@@ -112,7 +112,7 @@ function settling(open: OpenStore): void {
     const entry = await received(world().store)
     const rerun = subject.claimOf('a', { rerun: true, headMaking: false })
     const answer = await settle(entry, claiming(rerun))
-    expect(answer).toMatchObject({ result: 'settled', claims: [] })
+    expect(answer).toMatchObject({ result: 'finished', claims: [] })
     const [outcome] = answer.entry?.outcomes ?? []
     expect(outcome).toMatchObject({ result: 'ignored', reason: 'not-current', runIds: [] })
     expect(outcome?.detail).toMatch(/current/)
@@ -145,7 +145,7 @@ function settling(open: OpenStore): void {
       ...subjects.map((subject, n) => settle(entries[n]!, claiming(subject.claimOf('a')))),
       settle(odd, refused),
     ])
-    expect(answers.every(({ result }) => result === 'settled')).toBe(true)
+    expect(answers.every(({ result }) => result === 'finished')).toBe(true)
     for (const subject of subjects) expect(await subject.state('a')).toBe('pending')
     expect(answers.at(-1)?.entry?.reason).toBe('not-current')
   })
@@ -333,7 +333,7 @@ function closing(open: OpenStore): void {
     const claim = claiming(subject.claimOf('a', { eventAt: 2 }))
     expect((await settle(opened, claim)).result).toBe('look')
     const noted = noting(subject.type, 'ignored', 'closed-since')
-    expect((await settle(opened, noted)).result).toBe('settled')
+    expect((await settle(opened, noted)).result).toBe('finished')
   })
 
   it('and whose event came before, with others in between, is looked at first', async () => {
@@ -346,7 +346,7 @@ function closing(open: OpenStore): void {
     const again = await received(world().store, { lane, eventKey, eventAt: 2 })
     expect((await settle(again, cancel(subject))).result).toBe('look')
     const looked = { ...decided(again, cancel(subject)), looked: true }
-    expect((await world().store.inbox.finish(looked)).result).toBe('settled')
+    expect((await world().store.inbox.finish(looked)).result).toBe('finished')
     expect(await subject.state('a')).toBe('cancelled')
   })
 

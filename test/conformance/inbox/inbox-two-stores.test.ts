@@ -66,7 +66,7 @@ describe.each(sharedDatabases)('two stores on one %s database', (_name, make) =>
         ),
       ),
     )
-    expect(answers.filter(({ result }) => result === 'settled')).toHaveLength(30)
+    expect(answers.filter(({ result }) => result === 'finished')).toHaveLength(30)
     for (const [n, subject] of subjects.entries()) {
       expect((await subject.audits('a')).map(({ type }) => type)).toEqual(['run.claimed'])
       expect(await toldOf({ store: store() }, entries[n]!)).toEqual([
@@ -91,7 +91,7 @@ describe.each(sharedDatabases)('two stores on one %s database', (_name, make) =>
           return [n, (await each.inbox.finish(decided(entries[n]!, act))).result] as const
         }),
       )
-      for (const [n, result] of answers) if (result === 'settled') left.delete(n)
+      for (const [n, result] of answers) if (result === 'finished') left.delete(n)
     }
     const states = await Promise.all(heads.map((head) => subject.state(head)))
     expect(states).toEqual([...Array.from({ length: 11 }, () => 'superseded'), 'pending'])
@@ -109,7 +109,7 @@ describe.each(sharedDatabases)('two stores on one %s database', (_name, make) =>
     expect(await store().inbox.body(entry.arrival)).not.toBeNull()
     const subject = subjectOf()
     const answer = await store().inbox.finish(decided(entry, claiming(subject.claimOf('a'))))
-    expect(answer.result).toBe('settled')
+    expect(answer.result).toBe('finished')
     expect(await subject.state('a')).toBe('pending')
   })
 })

@@ -3,10 +3,10 @@
  * until it is processed.
  */
 import { describe, expect, it } from 'vitest'
-import { unpackBody } from '../../../src/intake/packed-body.ts'
+import { unpackBody } from '../../../src/intake/parse-payload.ts'
 import { purgeAll, purgeLimits } from '../../../src/runs/purge.ts'
 import { pullRequestClaim, unique } from '../claims.ts'
-import { onceOf } from '../runs/once.suite.ts'
+import { onceOf } from '../runs/idempotency.suite.ts'
 import { TestSubject } from '../test-subject.ts'
 import { allDue, claiming, decided, newWebhook, received, toldOf } from './webhooks.ts'
 import { day, minute, second, useWorld, type OpenStore } from '../world.ts'

@@ -18,10 +18,10 @@ import { harmlessTwice } from './harmless-twice.ts'
 import { allScenarios } from './lost-commit-verbs.ts'
 import { reads } from './store-reads.ts'
 import { outcomeOf, type Outcome, type Scenario } from './verb-outcome.ts'
-import { seamsWith, TestClock } from '../world.ts'
+import { machineWith, TestClock } from '../world.ts'
 
-const seams = seamsWith(new TestClock())
-const openMemory = () => openSqliteDriver({ path: ':memory:', exclusive: true }, seams)
+const machine = machineWith(new TestClock())
+const openMemory = () => openSqliteDriver({ path: ':memory:', exclusive: true }, machine)
 
 async function outcomeOn(
   driver: Driver,
@@ -29,7 +29,7 @@ async function outcomeOn(
   scenario: Scenario,
 ): Promise<Outcome | Error> {
   const mishap: { next: Mishap | null } = { next: null }
-  const store = new SqlStore(withMishap(driver, mishap), seams)
+  const store = new SqlStore(withMishap(driver, mishap), machine)
   const ask = async <T>(verb: () => Promise<T>): Promise<T> => {
     mishap.next = next
     return await verb()
@@ -54,7 +54,7 @@ async function outcomeWith(
   if (name !== 'audit.number') return await outcomeOn(openMemory(), next, scenario)
   // SQLite has one writer, whose rows are in order as they are.
   const database = await migratedDatabase()
-  const driver = await openPostgresDriver(database.url, seams)
+  const driver = await openPostgresDriver(database.url, machine)
   return await outcomeOn(driver, next, scenario).finally(() => database.drop())
 }
 
@@ -75,7 +75,7 @@ describe.each(allScenarios)('the case of %s', (name, scenario) => {
 
 describe('the verbs of an open store', () => {
   it('are each a case, or read', async () => {
-    const store = new SqlStore(openMemory(), seams)
+    const store = new SqlStore(openMemory(), machine)
     const verbs = verbsOf(store)
     await store.close()
     const tried = allScenarios.map(([name]) => name.split(',')[0]!)
@@ -89,7 +89,7 @@ describe('the verbs of an open store', () => {
       began.push(makeVerb)
       return driver.transact(makeVerb)
     }
-    await read(new SqlStore({ ...withMishap(driver, { next: null }), transact }, seams))
+    await read(new SqlStore({ ...withMishap(driver, { next: null }), transact }, machine))
     expect(began).toEqual([])
   })
 })

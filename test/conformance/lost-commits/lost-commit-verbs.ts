@@ -3,7 +3,7 @@
  * around the one call whose COMMIT is lost. A name may have a case behind its comma.
  */
 import { allRights } from '../../../src/channels/github-channels.ts'
-import type { Once, Store } from '../../../src/store.ts'
+import type { IdempotencyKey, Store } from '../../../src/store.ts'
 import { unannounced, type Run } from '../../../src/domain/run.ts'
 import { completion, holderOf, leaseRequest, policy, pullRequestClaim } from '../claims.ts'
 import { announced, OutboxHand, sentEnd } from '../outbox/outbox-hand.ts'
@@ -46,7 +46,7 @@ async function usedRepository(store: Store): Promise<number> {
   return repoId
 }
 
-const once = (key: string): Once => ({
+const idempotencyKey = (key: string): IdempotencyKey => ({
   keyHash: `${key} ${nextPull()}`,
   bodyHash: 'body',
   seal: (text) => text,
@@ -105,7 +105,7 @@ const otherVerbs: Scenarios = {
     return [answer.reason, answer.supersededKeys.length, answer.lease !== null]
   },
   'runs.claim, once': (store, ask) =>
-    ask(() => store.runs.claim(claimAt(nextPull()), once('claim'))),
+    ask(() => store.runs.claim(claimAt(nextPull()), idempotencyKey('claim'))),
   'runs.confirmHead': async (store, ask) => {
     const { run } = await store.runs.claim(claimAt(nextPull()), null)
     const seen = { headSha: run!.headSha!, baseSha: run!.baseSha!, at: 5 }

@@ -23,7 +23,7 @@ import { outcomeOf, type Outcome, type Scenario } from './verb-outcome.ts'
 
 /** Background loops stay still: no COMMIT but the verb's own. */
 const scheduler = { ...systemScheduler, afterInBackground: () => () => undefined }
-const seams = { clock: systemClock, random: systemRandom, scheduler }
+const machine = { clock: systemClock, random: systemRandom, scheduler }
 
 type Loss = 'request' | 'answer' | null
 const losses: readonly Loss[] = [null, 'request', 'answer']
@@ -43,7 +43,7 @@ beforeAll(async () => {
       const [relay, database] = await Promise.all([startRelay(), freshDatabase()])
       relay.aim(database.url)
       const store = await openPostgres(relay.url(database.url), {
-        ...seams,
+        ...machine,
         channels: [...githubDeclarations, letters],
       })
       return { loss, relay, database, store }

@@ -9,14 +9,14 @@ import { SqlStore } from '../../../src/stores/sql-store/sql-store.ts'
 import { withLostRace } from '../../chaos/faulty-driver.ts'
 import { pullRequestClaim, unique } from '../claims.ts'
 import { eitherDatabase } from '../cut-off-store.ts'
-import { hour, seamsWith, TestClock, useFreshWorld } from '../world.ts'
+import { hour, machineWith, TestClock, useFreshWorld } from '../world.ts'
 
 describe.each(eitherDatabase)('a race lost anywhere on %s', (_name, open) => {
   const race = { left: -1 }
   const world = useFreshWorld(async () => {
     const clock = new TestClock()
     const { driver, close } = await open(clock)
-    return { store: new SqlStore(withLostRace(driver, race), seamsWith(clock)), clock, close }
+    return { store: new SqlStore(withLostRace(driver, race), machineWith(clock)), clock, close }
   })
 
   /** Answers whether the race was lost: past its last statement there is none to lose. */

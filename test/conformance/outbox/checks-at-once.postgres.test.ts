@@ -13,7 +13,7 @@ import { openPostgres } from '../../../src/stores/open-postgres.ts'
 import { migratedDatabase, type TestDatabase } from '../../postgres/fresh-database.ts'
 import { completion, policy, pullRequestClaim, unique } from '../claims.ts'
 import { announced, OutboxHand, sentEnd } from './outbox-hand.ts'
-import { seamsWith, second, TestClock } from '../world.ts'
+import { machineWith, second, TestClock } from '../world.ts'
 
 const page = { limit: 100, cursor: null }
 const onlyCheck = { ...announced, anchorPer: null, statusContext: null }
@@ -26,7 +26,7 @@ let clock: TestClock
 beforeEach(async () => {
   clock = new TestClock()
   database = await migratedDatabase()
-  const open = () => clock.whileOpening(() => openPostgres(database.url, seamsWith(clock)))
+  const open = () => clock.whileOpening(() => openPostgres(database.url, machineWith(clock)))
   stores = [await open(), await open()]
   holder = new pg.Client({ connectionString: database.url })
   await holder.connect()

@@ -12,7 +12,7 @@ import { useWorld, type OpenStore } from '../world.ts'
 let ids = 900_000
 const page = { limit: 10, cursor: null }
 
-export function toldNames(open: OpenStore): void {
+export function unverifiedNames(open: OpenStore): void {
   const world = useWorld(open)
 
   const learn = (name: string, id: number, at: HeardAt) =>
@@ -154,14 +154,14 @@ export function toldNames(open: OpenStore): void {
       const { repo, unverifiedName: toldName } = (await store.outbox.placed(delivery!.id))!
       return { repo, toldName }
     }
-    expect(await place()).toEqual({ repo: name, toldName: name })
+    expect(await place()).toEqual({ repo: name, unverifiedName: name })
     // Of another name GitHub's word says nothing about this one.
     await learn(other, id, store.now())
-    expect(await place()).toEqual({ repo: other, toldName: name })
+    expect(await place()).toEqual({ repo: other, unverifiedName: name })
     await learn(name, id, store.now())
-    expect(await place()).toEqual({ repo: name, toldName: null })
+    expect(await place()).toEqual({ repo: name, unverifiedName: null })
     await tell(name, id, store.now())
-    expect(await place()).toEqual({ repo: name, toldName: null })
+    expect(await place()).toEqual({ repo: name, unverifiedName: null })
   })
 
   it('what only another caller told binds no caller', async () => {

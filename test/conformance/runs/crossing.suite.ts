@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest'
 import { jobClaim, leaseMs, leaseRequest, pullRequestClaim, sha, unique } from '../claims.ts'
-import { onceOf } from './once.suite.ts'
+import { onceOf } from './idempotency.suite.ts'
 import { TestSubject } from '../test-subject.ts'
 import { useWorld, type OpenStore } from '../world.ts'
 

@@ -8,8 +8,8 @@ import { systemClock } from '../../../src/clock.ts'
 import type { HeadSource, PullRequestHead, RepositoryRef } from '../../../src/head-source.ts'
 import { GitHubError } from '../../../src/github/errors.ts'
 import { CatchUpNotes } from '../../../src/intake/catch-up-report.ts'
-import { LookFailed } from '../../../src/intake/github-questions.ts'
-import { OwedHeadChecks } from '../../../src/intake/owed-head-checks.ts'
+import { GitHubNotAsked } from '../../../src/intake/github-questions.ts'
+import { PendingHeadChecks } from '../../../src/intake/pending-head-checks.ts'
 import { systemRandom } from '../../../src/random.ts'
 import { createRuns, type RunsService } from '../../../src/runs/create-runs.ts'
 import type { PullRequestClaim } from '../../../src/runs/runs.ts'
@@ -127,8 +127,8 @@ export function runVerbs(open: OpenStore): void {
 
   describe('the look at GitHub', () => {
     /** Two heads in the same second; answers the service and both claims. */
-    async function undecided(look: HeadSource['look']) {
-      const runs = service({ look })
+    async function undecided(look: HeadSource['headOf']) {
+      const runs = service({ headOf: look })
       const name = repo()
       const eventAt = at(1)
       const first = await runs.claim(request('a', { repo: name, eventAt }), 'test')
@@ -165,7 +165,7 @@ export function runVerbs(open: OpenStore): void {
         asked.push(of.repoGithubId)
         return says('b')()
       }
-      const runs = service({ look })
+      const runs = service({ headOf: look })
       const [name, repoId] = [repo(), world().store.now()]
       const eventAt = at(1)
       await world().store.repositories.learn(name.toLowerCase(), repoId, eventAt, 'test')
@@ -208,10 +208,10 @@ export function runVerbs(open: OpenStore): void {
     it('that cannot be made is named by catching up, and made when GitHub answers', async () => {
       let isAway = true
       const { runs, name, states } = await undecided(() =>
-        isAway ? Promise.reject(new LookFailed(gatewayError)) : says('a')(),
+        isAway ? Promise.reject(new GitHubNotAsked(gatewayError)) : says('a')(),
       )
       await runs.idle()
-      const owed = new OwedHeadChecks({ store: world().store, runs })
+      const owed = new PendingHeadChecks({ store: world().store, runs })
       const pass = async () => {
         const notes = new CatchUpNotes(() => false)
         await owed.pass(notes)

@@ -11,14 +11,14 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openSqlite } from '../../../src/stores/open-sqlite.ts'
 import { leaseMs } from '../claims.ts'
 import { TestSubject } from '../test-subject.ts'
-import { hour, seamsWith, second, TestClock, type World } from '../world.ts'
+import { hour, machineWith, second, TestClock, type World } from '../world.ts'
 
 let folder: string
 let clock: TestClock
 let world: World
 
 async function serve(): Promise<void> {
-  const store = openSqlite({ path: join(folder, 'store.db'), exclusive: true }, seamsWith(clock))
+  const store = openSqlite({ path: join(folder, 'store.db'), exclusive: true }, machineWith(clock))
   world = { store, clock, close: () => store.close() }
   await store.upkeep.beat()
 }
@@ -119,7 +119,7 @@ it('a program without a server gives holders time while their server restarts', 
   await world.close()
   const embedded = openSqlite(
     { path: join(folder, 'store.db'), exclusive: false },
-    seamsWith(clock),
+    machineWith(clock),
   )
   world = { store: embedded, clock, close: () => embedded.close() }
   await embedded.upkeep.watch()

@@ -1,6 +1,6 @@
 /**
- * A closed pull request needs no work: its active runs end, unless they are of a later event. Where
- * that is later by no more than clocks may be wrong, GitHub says whether it is closed.
+ * Cancels the active runs of a closed pull request, except runs of a later event. If that event is
+ * later by so little that a clock may be wrong, GitHub is asked whether the pull request is closed.
  */
 import { orderDoubtMs } from '../../../domain/head-order.ts'
 import type { InboxEntry } from '../../../domain/inbox.ts'
@@ -36,19 +36,19 @@ export function* cancelClosed(
   const { lane, webhookId, sender } = entry
   let subject = yield* lockPullRequest(context, act, entry)
   if (subject === null) {
-    // Another process may be making it this moment, or moving it under another name.
+    // Another process may be creating the subject now, or moving it to another name.
     yield* waitForLane(lane, context.dialect.keepUnchanged)
     subject = yield* lockPullRequest(context, act, entry)
   }
   if (subject === null) return []
   const active = yield* selectRuns(sql`subject_id = ${subject.id} AND ${isActive} ORDER BY fence`)
   const cancelled: Run[] = []
-  // Those that queue come first: the end of the one ahead starts the next of them, so that what was
-  // read of it here would no longer be true. Fences do not tell them apart: a lease raises them.
+  // Queued runs are ended first: ending the one ahead would start the next of them, and what was
+  // read here would be outdated. Fences do not show the order of the queue: a lease raises them.
   for (const run of active.toSorted((x, y) => Number(isAhead(x)) - Number(isAhead(y)))) {
     const laterMs = laterBy(run, entry)
     if (laterMs > orderDoubtMs) continue
-    // Claimed since it was asked whether anything is in doubt.
+    // This run was claimed after `isClosingInDoubt` was asked.
     if (laterMs > 0 && !looked) throw new LostRace('a run was claimed meanwhile')
     const ended = yield* endCancelled(
       context,
@@ -66,7 +66,7 @@ export function* cancelClosed(
   return cancelled
 }
 
-/** Whether a run seems later by so little that a clock may be wrong: GitHub has to be asked. */
+/** Whether a run is later by so little that a clock may be wrong: then GitHub must be asked. */
 export function* isClosingInDoubt(act: CancelAct, entry: InboxEntry): Verb<boolean> {
   const name = yield* subjectNameOf(act, entry)
   if (name === null) return false

@@ -1,9 +1,9 @@
 /**
- * What was decided about waiting webhooks is done and told in the commit that ends their wait: a
- * crash leaves an entry waiting and nothing done, or done and no longer waiting.
+ * Finishes waiting webhooks: what was decided is done and audited in the commit that ends the wait.
+ * After a crash an entry either still waits and nothing was done, or it is done.
  *
- * Two processes may decide on one entry at the same time; whoever locks it does it. Order of locks:
- * entries, then subjects, then runs.
+ * Two processes may decide one entry at the same time; the one that locks it finishes it. Order of
+ * locks: entries, then subjects, then runs.
  */
 import type { AuditDraft } from '../../../domain/audit.ts'
 import type { Claim } from '../../../domain/claim.ts'
@@ -29,15 +29,15 @@ import type { VerbContext } from '../context.ts'
 
 type ClaimAct = Extract<WebhookAct, { readonly act: 'claim' }>
 
-/** One act of one entry, and what came of it. */
+/** One act of one entry, and its outcome. */
 interface PlannedAct {
   readonly entry: InboxEntry
   /** The audit row that led to deciding on it. */
   readonly causeId: number | null
   readonly act: WebhookAct
-  /** A later event says the opposite of whether the pull request is open. */
+  /** A later event opened or closed the pull request again. */
   readonly overtaken: boolean
-  /** GitHub was asked, or cannot be. */
+  /** GitHub was asked, or cannot be asked. */
   readonly looked: boolean
   outcome: TypeOutcome | null
   claim: ClaimAnswer | null
@@ -57,7 +57,7 @@ export function* finishWebhooks(
   const overtaken = ready.length > 0 ? yield* overtakenEntries(ready.map(({ id }) => id)) : null
   const causes = yield* webhookCauses(ready.map(({ id }) => id))
   const causeOf = ({ id }: InboxEntry): number | null => causes.get(id)?.newestId ?? null
-  const deeds = ready.flatMap((entry) =>
+  const planned = ready.flatMap((entry) =>
     actsOf(decided, entry).map((act): PlannedAct => {
       const isOvertaken = overtaken?.has(entry.id) === true
       const looked = decided.find(({ entryId }) => entryId === entry.id)?.looked === true
@@ -65,28 +65,28 @@ export function* finishWebhooks(
       return { ...known, outcome: null, claim: null, cancelled: [] }
     }),
   )
-  yield* perform(context, deeds)
-  yield* checkStillOpen(deeds)
-  const settled = new Map<string, InboxEntry>()
+  yield* perform(context, planned)
+  yield* checkStillOpen(planned)
+  const finished = new Map<string, InboxEntry>()
   for (const entry of ready) {
     const decision = decided.find(({ entryId }) => entryId === entry.id)
-    settled.set(entry.id, settledEntry(context, entry, deeds, decision))
+    finished.set(entry.id, finishedEntry(context, entry, planned, decision))
   }
-  yield* writeEntries([...settled.values()])
+  yield* writeEntries([...finished.values()])
   yield* insertDecisions(
-    [...settled.values()].map((entry) => ({ drafts: [told(entry)], causeId: causeOf(entry) })),
+    [...finished.values()].map((entry) => ({ drafts: [auditOf(entry)], causeId: causeOf(entry) })),
     context.now(),
   )
   return decided.map(({ entryId }): FinishedWebhook => {
-    const entry = settled.get(entryId)
+    const entry = finished.get(entryId)
     if (entry === undefined) {
       const isBehind = found.get(entryId)?.behind === true
       const result = unclear.has(entryId) ? 'look' : isBehind ? 'behind' : 'elsewhere'
       return { result, entry: null, claims: [], cancelled: [] }
     }
-    const own = deeds.filter((deed) => deed.entry.id === entryId)
+    const own = planned.filter((item) => item.entry.id === entryId)
     return {
-      result: 'settled',
+      result: 'finished',
       entry,
       claims: own.flatMap(({ claim }) => claim ?? []),
       cancelled: own.flatMap(({ cancelled }) => cancelled),
@@ -94,7 +94,7 @@ export function* finishWebhooks(
   })
 }
 
-/** Only what starts or ends runs by whether the pull request is open has to be clear. */
+/** Entries that GitHub must decide. Only acts that start or end runs need that. */
 function* unclearAmong(
   entries: readonly InboxEntry[],
   decided: readonly DecidedWebhook[],
@@ -119,37 +119,37 @@ function actsOf(decided: readonly DecidedWebhook[], entry: InboxEntry): readonly
   return decided.find(({ entryId }) => entryId === entry.id)?.acts ?? []
 }
 
-function* perform(context: VerbContext, deeds: readonly PlannedAct[]): Verb<void> {
+function* perform(context: VerbContext, planned: readonly PlannedAct[]): Verb<void> {
   const claims: PlannedAct[] = []
-  for (const deed of deeds) {
-    if (deed.act.act === 'note') deed.outcome = deed.act.outcome
-    else if (deed.act.act === 'claim') {
-      if (deed.overtaken && deed.act.whileOpen) deed.outcome = ignored(deed, 'closed-since')
-      else claims.push(deed)
+  for (const item of planned) {
+    if (item.act.act === 'note') item.outcome = item.act.outcome
+    else if (item.act.act === 'claim') {
+      if (item.overtaken && item.act.whileOpen) item.outcome = ignored(item, 'closed-since')
+      else claims.push(item)
     }
   }
   yield* claimAll(context, claims)
-  for (const deed of deeds) {
-    if (deed.act.act === 'refuse') {
-      const claim = { ...deed.act.claim, causeId: deed.causeId }
-      const run = yield* refuseComment(context, claim, deed.act.comment)
-      deed.outcome = { ...ignored(deed, headNewerThanComment), runIds: [run.id] }
+  for (const item of planned) {
+    if (item.act.act === 'refuse') {
+      const claim = { ...item.act.claim, causeId: item.causeId }
+      const run = yield* refuseComment(context, claim, item.act.comment)
+      item.outcome = { ...ignored(item, headNewerThanComment), runIds: [run.id] }
     }
-    if (deed.act.act !== 'cancel') continue
-    if (deed.overtaken) deed.outcome = ignored(deed, 'reopened-since')
+    if (item.act.act !== 'cancel') continue
+    if (item.overtaken) item.outcome = ignored(item, 'reopened-since')
     else {
-      deed.cancelled = yield* cancelClosed(context, deed.act, deed)
-      deed.outcome = cancelOutcome(deed.act.type, deed.cancelled)
+      item.cancelled = yield* cancelClosed(context, item.act, item)
+      item.outcome = cancelOutcome(item.act.type, item.cancelled)
     }
   }
 }
 
 /**
- * An event that closed the pull request may have been stored and settled while we waited for its
- * subject, though it came before ours: it was not committed yet when we looked for it.
+ * While we waited for the subject, another process may have stored and finished an event that
+ * closed the pull request. It was not committed yet when we read the entries.
  */
-function* checkStillOpen(deeds: readonly PlannedAct[]): Verb<void> {
-  const claimed = deeds.filter(
+function* checkStillOpen(planned: readonly PlannedAct[]): Verb<void> {
+  const claimed = planned.filter(
     ({ act, claim }) => claim !== null && 'whileOpen' in act && act.whileOpen,
   )
   if (claimed.length === 0) return
@@ -157,9 +157,9 @@ function* checkStillOpen(deeds: readonly PlannedAct[]): Verb<void> {
   if (overtaken.size > 0) throw new LostRace('a pull request was closed meanwhile')
 }
 
-/** Two claims of one subject cannot be decided at once; the second comes after the first. */
-function* claimAll(context: VerbContext, deeds: readonly PlannedAct[]): Verb<void> {
-  let left = deeds
+/** Two claims of one subject cannot be decided in one batch; the second follows the first. */
+function* claimAll(context: VerbContext, planned: readonly PlannedAct[]): Verb<void> {
+  let left = planned
   while (left.length > 0) {
     const answers = yield* claimRuns(
       context,
@@ -167,28 +167,28 @@ function* claimAll(context: VerbContext, deeds: readonly PlannedAct[]): Verb<voi
         return { ...recognised((act as ClaimAct).claim, entry), causeId }
       }),
     )
-    left.forEach((deed, i) => record(deed, answers[i] ?? 'deferred'))
+    left.forEach((item, i) => record(item, answers[i] ?? 'deferred'))
     left = left.filter(({ outcome }) => outcome === null)
   }
 }
 
-/** A wish to do it again that was granted once is not granted again by a replay. */
+/** A replay does not grant a rerun a second time. */
 function recognised(claim: Claim, { outcomes }: InboxEntry): Claim {
   const isGranted = outcomes.some(({ type, result }) => type === claim.type && result === 'claimed')
   return isGranted ? { ...claim, rerun: false } : claim
 }
 
-function record(deed: PlannedAct, answer: BatchAnswer<ClaimAnswer>): void {
+function record(item: PlannedAct, answer: BatchAnswer<ClaimAnswer>): void {
   if (answer === 'deferred') return
   if (answer instanceof Error) {
     const code = 'code' in answer ? String(answer.code) : 'refused'
-    deed.outcome = { ...ignored(deed, code.replaceAll('_', '-')), detail: answer.message }
+    item.outcome = { ...ignored(item, code.replaceAll('_', '-')), detail: answer.message }
     return
   }
-  const { type, skipReason } = (deed.act as ClaimAct).claim
+  const { type, skipReason } = (item.act as ClaimAct).claim
   const runIds = answer.run === null ? [] : [answer.run.id]
-  deed.claim = answer
-  deed.outcome =
+  item.claim = answer
+  item.outcome =
     skipReason === null
       ? { type, result: 'claimed', reason: answer.reason, runIds }
       : { type, result: 'skipped', reason: skipReason, runIds }
@@ -209,13 +209,15 @@ function cancelOutcome(type: string, cancelled: readonly Run[]): TypeOutcome {
   return { type, result: 'cancelled', reason: 'pull-request-closed', runIds }
 }
 
-function settledEntry(
+function finishedEntry(
   context: VerbContext,
   entry: InboxEntry,
-  deeds: readonly PlannedAct[],
+  planned: readonly PlannedAct[],
   decision: DecidedWebhook | undefined,
 ): InboxEntry {
-  const outcomes = deeds.flatMap((deed) => (deed.entry.id === entry.id ? (deed.outcome ?? []) : []))
+  const outcomes = planned.flatMap((item) =>
+    item.entry.id === entry.id ? (item.outcome ?? []) : [],
+  )
   return {
     ...entry,
     ...decisionOf(outcomes),
@@ -228,7 +230,7 @@ function settledEntry(
   }
 }
 
-function told(entry: InboxEntry): AuditDraft {
+function auditOf(entry: InboxEntry): AuditDraft {
   const { id, webhookId, state, decision, reason, outcomes } = entry
   const type =
     state === 'failed'

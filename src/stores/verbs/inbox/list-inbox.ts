@@ -32,7 +32,7 @@ export function* listInbox(filter: InboxFilter, page: Page): Verb<Paged<InboxEnt
   )
 }
 
-/** A thread's webhooks came under any name of its repository; others are found by their own. */
+/** Webhooks of a thread may have any name of its repository; others have the given name. */
 function* namedLike(repo: string, number: number | undefined): Verb<Sql> {
   if (number === undefined) return sql`repo = ${repo}`
   const rows =

@@ -1,12 +1,12 @@
 /**
- * Webhooks into the inbox, many at once, in a fixed number of statements.
+ * Stores many webhooks at once, in a fixed number of statements.
  *
- * What must hold: a GUID is stored once, an event is to be processed once, however many deliveries
- * bring it at the same moment and through how many processes; and every arrival is told of.
+ * What must hold: a GUID is stored once and an event is processed once, even if several processes
+ * receive it at the same moment. Every arrival gets an audit row.
  *
- * GitHub's times have whole seconds, so the same may happen twice within one and look alike
- * (closed, reopened, closed). Another GUID with the same key is a repeat only if no other event of
- * its pull request came in between; else it is taken in, and GitHub is asked before anything is
+ * GitHub's times are whole seconds, so two different events can look the same (closed, reopened,
+ * closed within a second). Another GUID with the same key is a repeat only if no other event of its
+ * pull request came in between. Otherwise it is stored, and GitHub is asked before anything is
  * done.
  */
 import type { AuditDraft } from '../../../domain/audit.ts'
@@ -28,7 +28,7 @@ import {
 } from '../../tables/inbox-table.ts'
 import type { VerbContext } from '../context.ts'
 
-/** Whoever received it processes it at once; after this, whoever looks next does. */
+/** The process that received it processes it at once; after this time any process may. */
 const graceMs = 1000
 
 export function* receiveWebhooks(
@@ -40,7 +40,7 @@ export function* receiveWebhooks(
   return batch.map((webhook) => answers[webhooks.indexOf(webhook)] ?? 'deferred')
 }
 
-/** A second one would be taken for new with the first. */
+/** Two with one GUID in a batch would both look new. */
 function firstOfEachGuid(batch: readonly NewWebhook[]): readonly NewWebhook[] {
   const guids = new Set<string>()
   return batch.filter(({ webhookId }) => !guids.has(webhookId) && guids.add(webhookId))
@@ -52,9 +52,8 @@ function* receiveDistinct(
 ): Verb<ReceivedWebhook[]> {
   const now = context.now()
   const fresh = yield* insertEntries(
-    // In one order everywhere, so that two batches cannot wait for each other, whether over a GUID
-    // or over an event. (A batch has one webhook of each lane, so this does not change in which
-    // order a lane's came.)
+    // Sorted, so that two batches cannot wait for each other's rows. (A batch has one webhook of
+    // each lane, so the order of arrival within a lane does not change.)
     webhooks
       .toSorted((a, b) => (insertOrder(a) < insertOrder(b) ? -1 : 1))
       .map((webhook) => toInsert(context, webhook, now)),
@@ -82,14 +81,14 @@ function* receiveDistinct(
   yield* insertDecisions(
     answers.map((answer, i) => {
       const causeId = causes.get(answer.entry.id)?.arrivedId ?? null
-      return { drafts: [told(answer, webhooks[i])], causeId }
+      return { drafts: [auditOf(answer, webhooks[i])], causeId }
     }),
     now,
   )
   return answers
 }
 
-/** By event first: two GUIDs can be one event, but a GUID is never two. */
+/** By event first: one event can have two GUIDs, but a GUID never has two events. */
 const insertOrder = ({ eventKey, webhookId }: NewWebhook): string =>
   `${eventKey ?? ''} ${webhookId}`
 
@@ -114,14 +113,14 @@ function* receiveRepeats(
   const firsts = yield* entriesByEvent(keys)
   for (const webhook of others) {
     const first = firsts.get(webhook.eventKey ?? '')
-    // Not in the way any more: purged or rolled back since our insert met it.
-    if (first === undefined) throw new LostRace('what was in the way of a webhook is gone')
+    // The row that blocked our insert was purged or rolled back since.
+    if (first === undefined) throw new LostRace('the row that blocked a webhook is gone')
     repeats.set(webhook.webhookId, yield* receiveLike(context, webhook, first, now))
   }
   return repeats
 }
 
-/** It looks like an event that is known: told again, or the same happened again. */
+/** It looks like a known event: a repeat, or the same happened again. */
 function* receiveLike(
   context: VerbContext,
   webhook: NewWebhook,
@@ -129,8 +128,9 @@ function* receiveLike(
   now: number,
 ): Verb<Repeat> {
   const mayBeNew = yield* hasLaterEvent(first)
-  // Another process took one in a moment ago: then that one is what this is held against.
-  if (mayBeNew && !(yield* giveUpEventKey(first))) throw new LostRace('its like came just now')
+  // Another process just stored an equal event: compare with that one instead.
+  if (mayBeNew && !(yield* giveUpEventKey(first)))
+    throw new LostRace('an equal event was stored meanwhile')
   const form = mayBeNew ? { needsLook: true } : { duplicateOf: first.id }
   const [added] = yield* insertEntries([toInsert(context, webhook, now, form)])
   if (added === undefined) throw new LostRace('another process stored this webhook')
@@ -140,7 +140,7 @@ function* receiveLike(
   return { answer, added }
 }
 
-/** A GUID that brought a known event is answered with what that event led to. */
+/** The first entry of the event, whose outcome is the answer. */
 function* firstOf(entry: InboxEntry): Verb<InboxEntry> {
   if (entry.duplicateOf === null) return entry
   return (yield* selectEntry(entry.duplicateOf)) ?? entry
@@ -166,7 +166,7 @@ interface Form {
   readonly needsLook?: boolean
 }
 
-function told({ arrived, entry, storedId }: ReceivedWebhook, webhook?: NewWebhook): AuditDraft {
+function auditOf({ arrived, entry, storedId }: ReceivedWebhook, webhook?: NewWebhook): AuditDraft {
   const { webhookId, event, action, repo, number, sender } = webhook ?? entry
   const about = { webhook_id: webhookId, event, action, repo, number, sender }
   const isCaughtUp = webhook?.caughtUp === true

@@ -1,7 +1,7 @@
 /**
- * A comment asked for work on a head that may be newer than the comment: nothing is started, and
- * the thread is told so, once. A head without a run gets one for the record, skipped; it does not
- * become the current one, and its own event starts it like any other.
+ * Refuses a comment that asked for work on a head that may be newer than the comment. Nothing
+ * starts, and one answer is published in the thread. A head without a run gets a skipped run for
+ * the record; it does not become the current run, and the head's own event can still start it.
  */
 import type { Claim } from '../../../domain/claim.ts'
 import { newRun, withTrigger } from '../../../domain/new-run.ts'
@@ -40,7 +40,7 @@ export function* refuseComment(
 
 function* storeRefused(context: VerbContext, claim: Claim, subject: Subject): Verb<Run> {
   const now = context.now()
-  // Without the comment's time: an earlier event of the head, still on its way, is no older one.
+  // Without the comment's time: an earlier event of this head may still arrive and must count.
   const fresh = newRun({ ...claim, eventAt: null }, subject, context.newId('run'), now)
   const rank = { rank: 'stale', orderAt: null, unclear: false } as const
   const ending = { state: 'skipped', outcome: 'skipped', errorCode: headNewerThanComment } as const

@@ -1,4 +1,4 @@
-/** Why a webhook waits beyond its turn: it could not be decided yet, or a person asked anew. */
+/** Makes a webhook wait: it could not be decided now, or a person asked for a replay. */
 import type { InboxEntry } from '../../../domain/inbox.ts'
 import { NotFoundError } from '../../../errors.ts'
 import type { Verb } from '../../sql.ts'
@@ -7,7 +7,7 @@ import { insertAudit, webhookCauses } from '../../tables/audit-table.ts'
 import { selectEntry, writeEntries } from '../../tables/inbox-table.ts'
 import type { VerbContext } from '../context.ts'
 
-/** Nothing when it is no longer waiting. */
+/** Does nothing when the entry is no longer waiting. */
 export function* postponeWebhook(
   context: VerbContext,
   entryId: string,
@@ -27,14 +27,14 @@ export function* postponeWebhook(
   )
 }
 
-/** Decided again from its stored body, by the rules of now. Its runs know its GUID already. */
+/** It is decided again from its stored body, by today's rules. */
 export function* replayWebhook(
   context: VerbContext,
   entryId: string,
   actor: string,
 ): Verb<InboxEntry> {
   const known = yield* selectEntry(entryId)
-  // What came again under another GUID was never processed itself: its first was.
+  // A repeat was never processed itself; the first entry of its event was.
   const entry = known === null ? null : yield* lockFirst(known)
   if (entry === null) {
     throw new NotFoundError('inbox_entry_not_found', `there is no inbox entry ${entryId}`, {
@@ -67,7 +67,7 @@ function* lockFirst({ id, duplicateOf }: InboxEntry): Verb<InboxEntry | null> {
   return first ?? (yield* lockEntry(id))
 }
 
-/** By a write that changes nothing: both databases lock a row that is written. */
+/** Locks by a write that changes nothing: both databases lock a written row. */
 function* lockEntry(id: string): Verb<InboxEntry | null> {
   yield sql`UPDATE inbox SET tries = tries WHERE id = ${id}`
   return yield* selectEntry(id)

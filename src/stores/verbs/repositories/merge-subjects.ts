@@ -1,7 +1,7 @@
 /**
- * Two rows turned out to be one repository: claims by its new name came before anybody told us of
- * the rename. Its subjects become one, so that nothing already done under either name is done again
- * and one head owns the pull request.
+ * Merges two rows that are one repository: claims by its new name arrived before we knew of the
+ * rename. Their subjects are merged, so that nothing done under one name is done again under the
+ * other, and each pull request has one head.
  */
 import type { AuditDraft } from '../../../domain/audit.ts'
 import type { Run } from '../../../domain/run.ts'
@@ -9,7 +9,7 @@ import { isActive, isAhead, makePending, makeQueued, supersede } from '../../../
 import type { Subject } from '../../../domain/subject.ts'
 import { lastEndOf } from '../../../domain/subject.ts'
 import type { Verb } from '../../sql.ts'
-import { sql } from '../../sql.ts'
+import { join, padded, sql } from '../../sql.ts'
 import { insertAudit, insertAudits } from '../../tables/audit-table.ts'
 import { storeHeadCheck, takeHeadChecks } from '../../tables/head-check-table.ts'
 import type { Repository } from '../../tables/repository-table.ts'
@@ -19,7 +19,6 @@ import { keepRounds, reassignRounds } from '../../tables/past-round-table.ts'
 import { selectRun, selectRuns, writeRuns } from '../../tables/run-table.ts'
 import { lockSubject, writeSubjects } from '../../tables/subject-table.ts'
 import { announce } from '../outbox/announce.ts'
-import { begunAgain } from '../runs/begun-again.ts'
 import { repeatCoveredAt } from '../outbox/repeat-covered.ts'
 import type { VerbContext } from '../context.ts'
 import { mergeCopies, reassignDeliveries, type Copy } from './reassign-deliveries.ts'
@@ -61,14 +60,14 @@ export function* mergeSubjects(
   yield* noteMerged(from.id, into.id)
 }
 
-/** With its runs. A heartbeat writes those without the subject's lock, so their `rev` is raised. */
+/** Moves its runs too. Heartbeats write runs without the subject's lock, so `rev` is raised. */
 function* moveSubject(stray: Subject, into: Repository): Verb<void> {
   yield* writeSubjects([{ ...stray, scope: into.id }])
   yield sql`UPDATE run SET scope = ${into.id}, rev = rev + 1
     WHERE subject_id = ${stray.id}`
 }
 
-/** What ended or began its turn by the merge shows it. */
+/** Announces runs that ended or started because of the merge. */
 function* announceMoved(
   context: VerbContext,
   repositoryId: string,
@@ -78,7 +77,7 @@ function* announceMoved(
   for (const subjectId of subjectIds) {
     const runs = yield* selectRuns(sql`subject_id = ${subjectId} ORDER BY claim_fence`)
     const changes = runs.map((run) => {
-      // What ended before the merge is as it was; a subject may have had very many.
+      // Runs that ended before the merge did not change, and there may be very many.
       const isSame = run.finishedAt !== null && run.finishedAt < since
       return { run, repositoryId, began: isAhead(run), isSame, causeId: mergedId }
     })
@@ -106,13 +105,13 @@ function* mergeSubject(
   const now = context.now()
   const runs = yield* selectRuns(sql`subject_id IN (${stray.id}, ${kept.id}) ORDER BY fence`)
   const newer = isNewer(stray, kept, runs) ? stray : kept
-  const reruns = yield* begunAgain(runs)
+  const reruns = yield* activeReruns(runs)
   const winners = winnerOfEachPair(runs, reruns)
   const copies = runs.filter((run) => winners.get(run.pair) !== run)
   const wanted = wantedAgain(copies, winners, reruns)
   const head = winners.get(newer.currentPair ?? '')
   const audits: AuditDraft[] = []
-  const settled = runs.map((run) => {
+  const decided = runs.map((run) => {
     const isCopy = winners.get(run.pair) !== run
     const moved = {
       ...run,
@@ -123,26 +122,26 @@ function* mergeSubject(
     }
     const staysCurrent = run === head || (!isCopy && run.onNewer !== 'supersede')
     if (wanted.has(run) && staysCurrent) {
-      audits.push(told('operator.rerun_requested', run, { round: run.round }))
+      audits.push(auditOf('operator.rerun_requested', run, { round: run.round }))
     }
     if (!isActive(run) || run === head) return moved
     if (!isCopy && run.onNewer !== 'supersede') return moved
     const by = (isCopy ? winners.get(run.pair) : head)?.key ?? run.key
-    audits.push(told('run.superseded', run, { by }))
+    audits.push(auditOf('run.superseded', run, { by }))
     return supersede(moved, by, now)
   })
-  audits.push(...endedBefore(copies, settled, winners))
-  const first = firstInLine(settled, runs, kept)
-  const lined = settled.map((run) => {
-    if (run === first && !isAhead(run)) audits.push(told('run.dequeued', run, { key: run.key }))
+  audits.push(...endedBefore(copies, decided, winners))
+  const first = firstInLine(decided, runs, kept)
+  const lined = decided.map((run) => {
+    if (run === first && !isAhead(run)) audits.push(auditOf('run.dequeued', run, { key: run.key }))
     if (run === first) return isAhead(run) ? run : makePending(run, now)
     if (!isAhead(run)) return run
-    // Two were ahead; there is room for one. The other queues, and its worker hears of it.
-    audits.push(told('run.heartbeat_lost', run, { worker: run.worker }))
+    // Only one run may be ahead. The other one queues, and its worker loses the lease.
+    audits.push(auditOf('run.heartbeat_lost', run, { worker: run.worker }))
     return makeQueued(run)
   })
   const ids = yield* insertAudits(audits, mergedId, now)
-  const fences = newestFences(audits, ids, settled, runs, winners)
+  const fences = newestFences(audits, ids, decided, runs, winners)
   const shown = lined.map((run) => ({ ...run, claimFence: fences.get(run.id) ?? run.claimFence }))
   yield* writeRuns(shown.toSorted((x, y) => writtenAs(x, winners) - writtenAs(y, winners)))
   const merged = withHeadOf(kept, newer, head)
@@ -152,7 +151,7 @@ function* mergeSubject(
     ON CONFLICT (subject_id, webhook_id) DO NOTHING`
   yield sql`DELETE FROM subject_event WHERE subject_id = ${stray.id}`
   yield* reassignRounds(stray.id, kept.id)
-  // What a copy has published under its rounds is not what the winner's next ones publish.
+  // The winner's next rounds must not reuse the numbers of a copy's rounds.
   yield* keepRounds(lastRounds(copies, kept), now)
   yield* moveHeadCheck(stray, merged, now)
   yield sql`DELETE FROM subject WHERE id = ${stray.id}`
@@ -167,7 +166,7 @@ function lastRounds(copies: readonly Run[], kept: Subject): readonly PastRound[]
   return [...rounds].map(([pair, round]) => ({ subjectId: kept.id, pair, round }))
 }
 
-/** A look owed for either is owed for the head that both have now. */
+/** A pending head check of either subject becomes one for the common head. */
 function* moveHeadCheck(stray: Subject, { id, currentRunId }: Subject, now: number): Verb<void> {
   const owed = yield* takeHeadChecks([stray.id, id])
   if (owed === null || currentRunId === null) return
@@ -175,28 +174,28 @@ function* moveHeadCheck(stray: Subject, { id, currentRunId }: Subject, now: numb
   yield* storeHeadCheck(question, now + firstCheckMs, now)
 }
 
-/** A later claim of a run that goes on had ended already: it is told as the duplicate it was. */
+/** A later claim of an active run had already ended: it is audited as a duplicate. */
 function endedBefore(
   copies: readonly Run[],
-  settled: readonly Run[],
+  decided: readonly Run[],
   winners: ReadonlyMap<string, Run>,
 ): AuditDraft[] {
   return copies.flatMap((copy) => {
-    const winner = goesOn(winners.get(copy.pair), settled)
+    const winner = goesOn(winners.get(copy.pair), decided)
     const isLater = winner !== undefined && winner.claimFence < copy.claimFence
     if (isActive(copy) || !isLater) return []
-    return [told('run.claim_skipped', winner, { reason: 'duplicate', key: copy.key })]
+    return [auditOf('run.claim_skipped', winner, { reason: 'duplicate', key: copy.key })]
   })
 }
 
 /**
- * Whoever goes on in the place of a later claim of its pair is shown in its place, too: under the
- * fence of the row that says that the later one ended, or was a duplicate.
+ * A run that replaces a later claim of its pair also takes its place in what is shown: it gets the
+ * fence of the audit row that ends the later claim or calls it a duplicate.
  */
 function newestFences(
   audits: readonly AuditDraft[],
   ids: readonly number[],
-  settled: readonly Run[],
+  decided: readonly Run[],
   runs: readonly Run[],
   winners: ReadonlyMap<string, Run>,
 ): ReadonlyMap<string, number> {
@@ -204,7 +203,7 @@ function newestFences(
   for (const [at, { type, runId }] of audits.entries()) {
     if (type !== 'run.superseded' && type !== 'run.claim_skipped') continue
     const about = runs.find(({ id }) => id === runId)
-    const winner = goesOn(winners.get(about?.pair ?? ''), settled)
+    const winner = goesOn(winners.get(about?.pair ?? ''), decided)
     if (about === undefined || winner === undefined) continue
     const isLater = type === 'run.claim_skipped' || winner.claimFence < about.claimFence
     if (isLater) fences.set(winner.id, ids[at] ?? 0)
@@ -212,22 +211,22 @@ function newestFences(
   return fences
 }
 
-function goesOn(winner: Run | undefined, settled: readonly Run[]): Run | undefined {
-  return settled.find((run) => run.id === winner?.id && isActive(run))
+function goesOn(winner: Run | undefined, decided: readonly Run[]): Run | undefined {
+  return decided.find((run) => run.id === winner?.id && isActive(run))
 }
 
-/** Of what is still active, the one that goes on: the kept subject's, the stray's, the oldest. */
+/** The active run that goes on: the kept subject's, else the stray's, else the oldest. */
 function firstInLine(
-  settled: readonly Run[],
+  decided: readonly Run[],
   before: readonly Run[],
   kept: Subject,
 ): Run | undefined {
   const own = new Set(before.filter((run) => run.subjectId === kept.id).map(({ id }) => id))
-  const ahead = settled.filter(isAhead)
-  return ahead.find(({ id }) => own.has(id)) ?? ahead[0] ?? settled.find(isActive)
+  const ahead = decided.filter(isAhead)
+  return ahead.find(({ id }) => own.has(id)) ?? ahead[0] ?? decided.find(isActive)
 }
 
-/** Whoever gives up a pair or its place must be written before whoever takes it. */
+/** A run that gives up a pair or its place is written before the run that takes it. */
 function writtenAs(run: Run, winners: ReadonlyMap<string, Run>): number {
   if (winners.get(run.pair)?.id !== run.id) return 0
   if (!isActive(run)) return 1
@@ -235,9 +234,9 @@ function writtenAs(run: Run, winners: ReadonlyMap<string, Run>): number {
 }
 
 /**
- * A pair known on both sides counts once: a result first, then work under way, then what waits for
- * it. Of two that are active the first goes on, as if the second had been known for a duplicate.
- * What somebody wanted done again after a result comes before that result.
+ * A pair that both subjects have counts once: a result wins over running work, which wins over a
+ * pending run. Of two active runs the first goes on, as if the second had been a duplicate. A rerun
+ * that somebody asked for after a result wins over that result.
  */
 function winnerOfEachPair(
   runs: readonly Run[],
@@ -266,25 +265,42 @@ function rankOf(run: Run): number {
   return run.state === 'pending' ? 1 : 2
 }
 
-/** Runs at work that a copy's wish falls to: under one name it would have been kept with them. */
+/** Active winners that inherit the rerun request of a copy. */
 function wantedAgain(
   copies: readonly Run[],
   winners: ReadonlyMap<string, Run>,
   reruns: ReadonlySet<string>,
 ): ReadonlySet<Run> {
-  const wishes = copies.flatMap((copy) => {
+  const wanted = copies.flatMap((copy) => {
     const winner = winners.get(copy.pair)
     if (winner === undefined || !isActive(copy) || !isActive(winner)) return []
     const isAfter = reruns.has(copy.id) && copy.claimFence > winner.claimFence
     return (copy.rerunWanted || isAfter) && !winner.rerunWanted ? [winner] : []
   })
-  return new Set(wishes)
+  return new Set(wanted)
 }
 
-/** The copy stays for its history, under a pair that no claim asks for. */
+/**
+ * Ids of the active runs that somebody asked to run again: the audit row of their claim says so.
+ */
+function* activeReruns(runs: readonly Run[]): Verb<ReadonlySet<string>> {
+  const active = runs.filter(isActive)
+  if (active.length === 0) return new Set()
+  const fences = active.map(({ claimFence }) => claimFence)
+  const rows = yield sql`SELECT run_id, data FROM audit WHERE id IN (${join(padded(fences))})`
+  return new Set(rows.flatMap((row) => (isRerun(row['data']) ? [row['run_id'] as string] : [])))
+}
+
+/** A first claim under a new name is `new`, whoever asked for it. */
+function isRerun(data: unknown): boolean {
+  const { reason, rerun } = JSON.parse(data as string) as { reason?: unknown; rerun?: unknown }
+  return rerun === true || reason === 'rerun'
+}
+
+/** A copy is kept for its history, under a pair that no claim uses. */
 const copyOf = (run: Run): string => `${run.pair} (copy ${run.id})`
 
-function told(
+function auditOf(
   type:
     | 'run.superseded'
     | 'run.heartbeat_lost'
@@ -298,10 +314,10 @@ function told(
   return { type, actor: 'system', runId: run.id, data: { ...data, why } }
 }
 
-/** By verified order where both have one, else by which was claimed last. */
+/** By verified order if both have one, else by the last claim. */
 function isNewer(stray: Subject, kept: Subject, runs: readonly Run[]): boolean {
   if (stray.headAt !== null && kept.headAt !== null) return stray.headAt >= kept.headAt
-  // A worker that took a run since draws its fence anew, and claims nothing.
+  // A lease raises the fence but is not a claim, so claim fences are compared.
   const [last] = runs.toSorted((a, b) => b.claimFence - a.claimFence)
   return last?.subjectId === stray.id
 }

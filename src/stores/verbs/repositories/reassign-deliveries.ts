@@ -1,8 +1,8 @@
 /**
- * Two rows turned out to be one repository: what was published for either is published for the one
- * that stays. Where both have the same target, the newer claim's stands; a comment that the other
- * one made, or may have made, is a copy, and copies are removed. Two runs of one pair of commits
- * have one check run, and one comment where each run has its own.
+ * Reassigns the deliveries of a merged repository to the one that stays. If both have the same
+ * target, the delivery of the newer claim stays. A comment that the other one made, or may have
+ * made, is a copy and is removed. Two runs of one pair of commits keep one check run, and one
+ * comment where each run has its own.
  */
 import { isAnnouncement } from '../../../domain/outbox/announce.ts'
 import type { ChannelDeclaration } from '../../../domain/outbox/channel-declaration.ts'
@@ -64,9 +64,9 @@ export interface Copy {
 }
 
 /**
- * What each of them said in words of its own stays; a completed check run is not opened again. Of
- * two that are still to be made under one key, one is. One that may have been made is searched for
- * by its twin: a look of its own would find the twin's.
+ * Outputs with their own texts stay apart, and a completed check run is not opened again. Of two
+ * that are still to be made under one key, one is made. If one may already be there, its twin
+ * searches for it: its own search would find the twin's.
  */
 function isOneWith(channel: ChannelDeclaration, copy: Delivery, twin: Delivery): boolean {
   const { announces, providerId, attemptId, protocol } = copy
@@ -119,7 +119,7 @@ function* putTogether(
     older.attemptId === null ? [] : yield* selectAttempts(sql`id = ${older.attemptId}`)
   const around = circumstancesOf(context, newer)
   const { winner, loser } = mergeDeliveries(newer, older, underWay ?? null, around)
-  // It gives up the target before the other takes it.
+  // The loser gives up the target before the winner takes it.
   yield* storeDeliveries(context, [loser])
   yield* storeDeliveries(context, [winner])
   const { id, runId } = loser

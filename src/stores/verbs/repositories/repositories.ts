@@ -1,17 +1,17 @@
 /**
- * What an event teaches about a repository: its numeric id, which outlives every rename.
+ * Stores what an event says about a repository: its numeric id, which stays through every rename.
  *
  *   name known, id unknown            the id is filled in
  *   id known, name new                a rename: one more name for the same repository
  *   name known under another id       the name was reused: it now means the other repository
- *   both known, as two rows           claims by a new name came before the rename was heard of:
- *                                     they are one repository, and its subjects are moved together
- *   older than what is known          nothing; a new id has a row, which the name does not mean
+ *   both known, as two rows           claims by a new name came before we knew of the rename: they
+ *                                     are one repository, and their subjects are merged
+ *   older than what is known          nothing; a new id gets a row, but not the name
  *
- * A caller may be wrong, and take the id of a fork for it. What only a caller says is learnt where
- * GitHub said nothing and nobody claims by the name alone, and it is noted (`told_name`) for
- * whoever wants to write there. It joins no two repositories, changes nothing that GitHub said, and
- * gives way to whatever GitHub says, however old that is.
+ * A caller may be wrong and send the id of a fork. So what only a caller says is unverified: it is
+ * stored only if GitHub said nothing and nobody claims by the name alone, and it is marked
+ * (`told_name`) so that GitHub is asked before the first write. It merges nothing, changes nothing
+ * that GitHub said, and gives way to anything GitHub says, however old.
  */
 import type { AuditDraft } from '../../../domain/audit.ts'
 import type {
@@ -38,7 +38,7 @@ import {
   repositoryByGithubId,
   repositoryByName,
   setName,
-  vouchForName,
+  verifyName,
 } from '../../tables/repository-table.ts'
 import type { VerbContext } from '../context.ts'
 import { mergeSubjects } from './merge-subjects.ts'
@@ -49,34 +49,34 @@ export interface Lesson {
   readonly at: HeardAt
   /** Who says so. */
   readonly actor: string
-  /** A caller says so, and not GitHub. */
+  /** Only a caller says so, not GitHub. */
   readonly isUnverified: boolean
 }
 
-/** Hearing the same name again is written down no more often than that. */
+/** The same name is stored again at most this often. */
 const heardEveryMs = 60_000
 
-/** Nearly always so, and asked without a lock. */
+/** Whether nothing new has to be stored: nearly always true, and checked without a lock. */
 export function* isLearnt(context: VerbContext, lesson: Lesson): Verb<boolean> {
-  const { name, githubId, at, isUnverified: isTold } = lesson
+  const { name, githubId, at, isUnverified: isUnverified } = lesson
   const known = yield* repositoryByName(name)
   if (known?.githubId !== githubId) return false
-  const isOnlyTold = yield* isUnverifiedName(known.id, name)
-  if (isOnlyTold !== isTold) return isTold
+  const wasUnverified = yield* isUnverifiedName(known.id, name)
+  if (wasUnverified !== isUnverified) return isUnverified
   if (at === null) return true
   if (known.namedAt === null) return false
   if (known.name !== name) return at !== 'now' && at < known.namedAt
   return (at === 'now' ? context.now() : at) < known.namedAt + heardEveryMs
 }
 
-/** By GitHub's word alone. */
+/** By what GitHub said, not by callers. */
 export function* nameKnowledge(name: string, githubId: number): Verb<NameKnowledge> {
   const holder = yield* repositoryByName(name)
   const own = holder?.githubId === githubId ? holder : yield* repositoryByGithubId(githubId)
-  return yield* standingOf(name, holder, own)
+  return yield* knowledgeOf(name, holder, own)
 }
 
-function* standingOf(
+function* knowledgeOf(
   name: string,
   holder: Repository | null,
   own: Repository | null,
@@ -86,23 +86,23 @@ function* standingOf(
   return (yield* isUnverifiedName(holder.id, name)) ? 'open' : { anothers: holder.githubId }
 }
 
-/** It has the name, or had it: then it may still be claimed by it, late, and its id is right. */
+/** It has or had the name: then a late claim by this name is right about the id. */
 function* wasCalled(own: Repository, name: string, holder: Repository | null): Verb<boolean> {
   if (yield* isUnverifiedName(own.id, name)) return false
   return holder?.id === own.id || own.name === name || (yield* hasRunsNamed(own.id, name))
 }
 
-/** Answers whether it was learnt (`known`), or what keeps a caller's word from being learnt. */
+/** Answers `known` when it was stored, or why an unverified id was not stored. */
 export function* learnRepository(context: VerbContext, lesson: Lesson): Verb<NameKnowledge> {
-  const { name, githubId, isUnverified: isTold } = lesson
+  const { name, githubId, isUnverified: isUnverified } = lesson
   const locked = yield* lockName(name)
   const own = yield* lockRepository(githubId)
   const holder = yield* repositoryByName(name)
-  // Made between the two statements: when it was heard is not known here, so all is read again.
-  if (locked === null && holder !== null) throw new LostRace('the name was told of meanwhile')
-  if (isTold) {
-    const standing = yield* standingOf(name, holder, own)
-    if (standing !== 'open' || !(yield* mayBeTold(holder, own))) return standing
+  // The row was made between our two statements, so everything is read again.
+  if (locked === null && holder !== null) throw new LostRace('the name was stored meanwhile')
+  if (isUnverified) {
+    const knowledge = yield* knowledgeOf(name, holder, own)
+    if (knowledge !== 'open' || !(yield* mayLearnUnverified(holder, own))) return knowledge
   }
   const heardAt = locked?.heardAt ?? null
   const before = yield* knownBefore(lesson, holder && { ...holder, heardAt }, own)
@@ -110,30 +110,30 @@ export function* learnRepository(context: VerbContext, lesson: Lesson): Verb<Nam
   const at =
     lesson.at === 'now' ? Math.max(context.now(), heardAt ?? 0, own?.namedAt ?? 0) : lesson.at
   const namedAt = at ?? before.own?.namedAt ?? null
-  const meant = yield* teach(context, lesson, { learnt, at, namedAt, own, holder })
-  if (isTold) {
+  const meant = yield* apply(context, lesson, { learnt, at, namedAt, own, holder })
+  if (isUnverified) {
     yield* noteUnverifiedName(meant.id, name)
     return 'known'
   }
-  yield* vouchForName(meant.id, name)
-  // Also where nothing is claimed: what happens there next may be lost, and catch-up looks.
+  yield* verifyName(meant.id, name)
+  // Even without a claim: the next webhook may be lost, and catch-up must check this repository.
   yield* noteUse([meant.id], context.now())
   return 'known'
 }
 
-/** Not what GitHub calls otherwise, and not for those who claim by the name alone. */
-function* mayBeTold(holder: Repository | null, own: Repository | null): Verb<boolean> {
+/** Not if GitHub gave the repository another name, or if somebody claims by the name alone. */
+function* mayLearnUnverified(holder: Repository | null, own: Repository | null): Verb<boolean> {
   if (holder !== null && holder.githubId === null) return false
   return own === null || (yield* isUnverifiedName(own.id, own.name))
 }
 
-/** What a lesson has to be newer than: for GitHub's, that is only what GitHub said. */
+/** What the lesson must be newer than: a lesson of GitHub, only than what GitHub said. */
 function* knownBefore(
-  { name, isUnverified: isTold }: Lesson,
+  { name, isUnverified: isUnverified }: Lesson,
   holder: (Repository & NameHolder) | null,
   own: Repository | null,
 ): Verb<{ readonly holder: NameHolder | null; readonly own: Repository | null }> {
-  if (isTold) return { holder, own }
+  if (isUnverified) return { holder, own }
   const isHeldByWord = holder !== null && (yield* isUnverifiedName(holder.id, name))
   const isNamedByWord = own !== null && (yield* isUnverifiedName(own.id, own.name))
   return { holder: isHeldByWord ? null : holder, own: isNamedByWord ? null : own }
@@ -142,14 +142,14 @@ function* knownBefore(
 interface Known {
   readonly learnt: NameLesson
   readonly at: number | null
-  /** When it was last heard under the name it gets. */
+  /** When GitHub last used the name that it gets. */
   readonly namedAt: number | null
   readonly own: Repository | null
   readonly holder: Repository | null
 }
 
-/** Answers the repository that the lesson is about, which the name does not always mean. */
-function* teach(
+/** Answers the repository of the lesson. The name may still lead to another one. */
+function* apply(
   context: VerbContext,
   lesson: Lesson,
   { learnt, at, namedAt, own, holder }: Known,
@@ -171,7 +171,8 @@ function* teach(
   if (learnt === 'current') {
     yield* setName(own.id, name, namedAt)
     const data = { repository: own.id, from: own.name, to: name }
-    if (own.name !== name) renamedId = yield* tell(context, lesson, 'repository.renamed', data)
+    if (own.name !== name)
+      renamedId = yield* writeAudit(context, lesson, 'repository.renamed', data)
   }
   if (byNameAlone !== null) {
     yield* mergeSubjects(context, byNameAlone, own, lesson.actor, renamedId)
@@ -179,7 +180,7 @@ function* teach(
   return own
 }
 
-/** The old owner of its name, if there is one, keeps its subjects. */
+/** A repository that had the name before keeps its subjects. */
 function* makeNew(
   context: VerbContext,
   lesson: Lesson,
@@ -191,18 +192,18 @@ function* makeNew(
   yield* insertRepository(made, context.now())
   const taken = takenFrom !== null && { taken_from: takenFrom.id }
   const data = { name, github_id: githubId, ...taken }
-  yield* tell(context, lesson, 'repository.identified', data)
+  yield* writeAudit(context, lesson, 'repository.identified', data)
   return made
 }
 
 function* identify(context: VerbContext, lesson: Lesson, known: Repository): Verb<Repository> {
   const { name, githubId } = lesson
   yield* fillInGithubId(known.id, githubId)
-  yield* tell(context, lesson, 'repository.identified', { name, github_id: githubId })
+  yield* writeAudit(context, lesson, 'repository.identified', { name, github_id: githubId })
   return known
 }
 
-function* tell(
+function* writeAudit(
   context: VerbContext,
   { actor }: Lesson,
   type: 'repository.identified' | 'repository.renamed',

@@ -1,6 +1,6 @@
 /**
- * What the end of a run sets off on its subject, in the same transaction: the rerun that a person
- * asked for meanwhile, and the next run of a queue.
+ * What follows the end of a run on its subject, in the same transaction: a rerun that a person
+ * asked for meanwhile, and the next run of the queue.
  */
 import { withPrevious } from '../../../domain/new-run.ts'
 import type { Run } from '../../../domain/run.ts'
@@ -24,7 +24,7 @@ export function* afterEnd(
   endId: number,
 ): Verb<Run> {
   const now = context.now()
-  // One that queued behind another leaves that other, and the rest of the queue, as they are.
+  // The end of a run that was itself queued does not start the next one.
   const next = isAhead(before.run) ? yield* nextInQueue(ended.subjectId) : null
   if (next !== null) {
     const data = { behind: ended.id, key: next.key }

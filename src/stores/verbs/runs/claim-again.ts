@@ -1,6 +1,6 @@
 /**
- * Claims that no caller brought: a person's rerun of a known run, and GitHub's word on which head
- * is the head. Both are decided by the same table as every other claim.
+ * Claims without a caller: a person's rerun of a run, and GitHub's answer that confirms the head.
+ * Both are decided by the same table as every other claim.
  */
 import type { Claim } from '../../../domain/claim.ts'
 import { orderDoubtMs } from '../../../domain/head-order.ts'
@@ -31,7 +31,7 @@ export function* confirmHead(
   confirmed: ConfirmedHead,
 ): Verb<ConfirmHeadAnswer> {
   const { run, subject } = yield* lockRun(context, confirmed.runId)
-  // A newer decision asked once more: that question is not answered by what we saw before it.
+  // A newer decision asked again: our answer is older than that question.
   if (yield* isAskedAfter(run, confirmed.fence))
     return { result: 'unchanged', supersededRunIds: [] }
   const isOutdated = yield* wasClaimedAfter(run, confirmed.fence)
@@ -41,39 +41,39 @@ export function* confirmHead(
   const pair = pairOf(confirmed)
   const [known] = yield* selectRuns(sql`subject_id = ${subject.id}
     AND head_sha = ${confirmed.headSha} ORDER BY (pair = ${pair}) DESC, id DESC LIMIT 1`)
-  // Its base is GitHub's, or no run's that we know: a base moves with its branch, and unheard.
+  // The base is GitHub's, or no run has GitHub's base: a base changes with its branch, silently.
   const isOnBase = subject.currentPair === pair || known?.pair !== pair
   if (subject.headSha === confirmed.headSha && isOnBase) {
     return yield* keepHead(context, subject, confirmed)
   }
-  // A newer claim came while we looked: what we saw says nothing about it. (A worker that leased
-  // the run meanwhile is none: it only holds what that claim decided.)
+  // A newer claim came while we asked, so the answer says nothing about it. (A lease is not a
+  // claim: a worker only holds what a claim decided.)
   if (subject.currentRunId !== run.id || isOutdated) {
     return { result: 'unchanged', supersededRunIds: [] }
   }
-  // A head we have not heard of: its own event will come and decide.
+  // We do not know this head yet: its own event will arrive and decide.
   if (known === undefined) return { result: 'unknown-head', supersededRunIds: [] }
   const claim = {
     ...claimOf(known, subject, confirmed.actor),
     skipReason: known.errorCode === 'stale-event' ? known.errorText : null,
     headMaking: true,
-    // Of two in one second, the one that GitHub names now came after the other.
+    // Of two heads in one second, the one that GitHub names now came last.
     beforeSha: subject.headSha,
     eventAt: at,
     event: 'head_check',
     causeId: confirmed.fence,
   }
   const { supersededRunIds } = yield* claimOne(context, subject, claim)
-  // No reason of a claim tells it: one that is queued or at work is a duplicate, and the head.
+  // The claim's reason does not say it: an active run is a duplicate and still becomes the head.
   const after = yield* selectSubject(subject.id)
   const result = after?.currentRunId === known.id ? 'moved' : 'unchanged'
   return { result, supersededRunIds }
 }
 
 /**
- * GitHub names another head than ours, and a time a little before that of ours. Either ours came
- * from a clock that is fast, or the answer is older than the event that made ours: right after a
- * push it may be. So it counts once the question is old enough, and then as no older than ours.
+ * GitHub names another head, with a time a little before ours. Either our time came from a fast
+ * clock, or GitHub's answer is older than the event that made our head, as right after a push. So
+ * the answer counts only when the question is old enough, and then with the time of our head.
  */
 function* timeOf(
   context: VerbContext,
@@ -84,12 +84,12 @@ function* timeOf(
   if (floorAt === null || at >= floorAt || at < floorAt - orderDoubtMs) return at
   if (subject.headSha === headSha) return at
   const asked = yield* askedAt(run)
-  // A clock that was set back makes it seem young for as long.
+  // After the clock was set back the age may be negative.
   const isYoung = asked === null || Math.abs(context.now() - asked) < firstCheckMs
   return isYoung ? 'too-early' : floorAt
 }
 
-/** A claim that a rule said no to draws the run's fence; a worker that skips it draws none. */
+/** A claim that a rule skipped has the run's fence; a skip by a worker has none. */
 function* wasClaimedAfter({ id, fence }: Run, after: number): Verb<boolean> {
   const rows = yield sql`SELECT id FROM audit WHERE run_id = ${id} AND id > ${after}
     AND (type IN ('run.claimed', 'run.reclaimed') OR (type = 'run.skipped' AND id = ${fence}))
@@ -124,7 +124,7 @@ function* claimOne(context: VerbContext, subject: Subject, claim: Claim): Verb<C
   return answer
 }
 
-/** A claim for what a run already is; it leaves the run pending and brings no new order. */
+/** A claim with the values of an existing run. It leaves the run pending and has no order. */
 function claimOf(run: Run, subject: Subject, actor: string): Claim {
   return {
     type: run.type,

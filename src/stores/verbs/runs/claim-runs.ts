@@ -1,9 +1,9 @@
 /**
- * Claims, many at once, in a fixed number of statements: one claim is a batch of one.
+ * Decides and stores many claims at once, in a fixed number of statements.
  *
- * Order of locks: names, then subjects (sorted), then runs. Everything that decides is read in
- * statements after the one that locks the subjects; in the same statement PostgreSQL would show
- * the state from before the lock. Every write is a compare-and-set.
+ * Order of locks: names, then subjects (sorted), then runs. The facts are read in statements after
+ * the one that locks the subjects: in the same statement PostgreSQL would show the state from
+ * before the lock. Every write is a compare-and-set.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Claim, ClaimRefusal, ClaimFacts, ClaimDecision } from '../../../domain/claim.ts'
@@ -51,7 +51,7 @@ interface Stored {
   readonly decisionId: number
 }
 
-/** What a claim locks; a batch has one claim for each. */
+/** The subject that a claim locks; a batch has one claim for each. */
 export function subjectOf({ type, repo, subjectName }: Claim): string {
   return `${type} ${repo ?? ''} ${subjectName}`
 }
@@ -80,24 +80,24 @@ export function* claimPlaced(
 ): Verb<Map<number, ClaimAnswer | ConflictError>> {
   const answers = new Map<number, ClaimAnswer | ConflictError>()
   const moment = context.moment()
-  const sights = yield* readLiveSights(context, placed, moment)
+  const facts = yield* readLiveFacts(context, placed, moment)
   const decided = new Map<number, Decided>()
   for (const [i, place] of placed) {
-    const facts = sights.get(i)
-    if (facts === undefined) continue
-    const verdict = decideClaim(place.claim, facts, moment, context.newId('run'))
+    const seen = facts.get(i)
+    if (seen === undefined) continue
+    const verdict = decideClaim(place.claim, seen, moment, context.newId('run'))
     if ('refused' in verdict) answers.set(i, refusal(place.claim, verdict))
     else decided.set(i, { ...place, verdict })
   }
   const stored = yield* record(context, [...decided.values()], moment.now)
   for (const [position, [i, { claim, verdict }]] of [...decided].entries()) {
     const given = answer(claim, verdict, stored[position])
-    answers.set(i, verdict.isToldAgain === true ? yield* firstAnswer(given) : given)
+    answers.set(i, verdict.repeatsFirstAnswer === true ? yield* firstAnswer(given) : given)
   }
   return answers
 }
 
-/** As the claim was answered that granted the run; that answer was lost. */
+/** Repeats the answer of the claim that granted the run, because that answer was lost. */
 function* firstAnswer(given: ClaimAnswer): Verb<ClaimAnswer> {
   const { run } = given
   if (run === null) return given
@@ -106,8 +106,8 @@ function* firstAnswer(given: ClaimAnswer): Verb<ClaimAnswer> {
 }
 
 /**
- * Finds and locks each claim's subject. Leaves out what shares its subject or its key with an
- * earlier claim: neither would see what the other writes.
+ * Finds and locks the subject of each claim. Leaves out a claim that has the same subject or key as
+ * an earlier one: neither would see what the other writes.
  */
 export function* placeClaims(
   context: VerbContext,
@@ -161,25 +161,25 @@ export function* placeClaims(
   return placed
 }
 
-/** What the claims see once runs that have used up their attempts are ended, as they must be. */
-function* readLiveSights(
+/** Reads the facts after runs without attempts left were failed. */
+function* readLiveFacts(
   context: VerbContext,
   placed: ReadonlyMap<number, Placed>,
   moment: Moment,
 ): Verb<Map<number, ClaimFacts>> {
-  const sights = yield* readSights(placed)
-  const exhausted = [...sights].flatMap(([i, { same }]) => {
+  const facts = yield* readFacts(placed)
+  const exhausted = [...facts].flatMap(([i, { same }]) => {
     const place = placed.get(i)
     return same !== null && isExhausted(same, moment) && place ? [{ ...place, same }] : []
   })
-  if (exhausted.length === 0) return sights
+  if (exhausted.length === 0) return facts
   for (const { same, subject, claim } of exhausted) {
     yield* failExhausted(context, { run: same, subject }, claim.actor)
   }
-  return yield* readSights(placed)
+  return yield* readFacts(placed)
 }
 
-function* readSights(placed: ReadonlyMap<number, Placed>): Verb<Map<number, ClaimFacts>> {
+function* readFacts(placed: ReadonlyMap<number, Placed>): Verb<Map<number, ClaimFacts>> {
   const all = [...placed.values()]
   const found = yield* selectForClaims(
     all.map(({ claim, subject }) => ({
@@ -190,29 +190,29 @@ function* readSights(placed: ReadonlyMap<number, Placed>): Verb<Map<number, Clai
   )
   const seen = yield* seenEvents(all.flatMap(eventOf))
   const past = yield* pastRounds(all.map(roundKeyOf))
-  const sights = new Map<number, ClaimFacts>()
+  const facts = new Map<number, ClaimFacts>()
   for (const [index, place] of placed) {
     const { claim, subject } = place
     const mine = found.filter((run) => run.subjectId === subject.id)
     const same = mine.find((run) => run.pair === claim.pair) ?? null
     const elsewhere = found.find((run) => isSameKey(run, claim, subject))
-    sights.set(index, {
+    facts.set(index, {
       subject,
       same,
       others: mine.filter((run) => run.pair !== claim.pair && isActive(run)),
-      // Only a key this subject does not know itself can be somebody else's.
+      // A key that this subject knows itself cannot belong to another subject.
       foreign: same === null && elsewhere !== undefined ? elsewhere : null,
       eventSeen: claim.webhookId !== null && seen.has(`${subject.id} ${claim.webhookId}`),
       pastRound: past.get(roundKey(roundKeyOf(place))) ?? 0,
     })
   }
-  return sights
+  return facts
 }
 
 /**
- * A key may have a repository's name in it, and names are given away: under one name the key of
- * another repository is another key. A job's key is its caller's own text and stands in no pull
- * request's way: whoever may claim a job could else keep any pull request from its run.
+ * A key may contain a repository's name, and a name can go to another repository: then the same
+ * text is another key. The key of a job is free text and must not block a pull request; otherwise
+ * anybody who may claim a job could stop the runs of any pull request.
  */
 function isSameKey(run: Run, claim: Claim, subject: Subject): boolean {
   if (run.key !== claim.key || run.type !== claim.type) return false
@@ -230,7 +230,7 @@ function eventOf({ claim, subject }: Placed): { subjectId: string; webhookId: st
   return [{ subjectId: subject.id, webhookId: claim.webhookId }]
 }
 
-/** Writes everything that was decided; answers each decision's run as stored, with its fence. */
+/** Stores all decisions; answers the run of each as stored, with its fence. */
 function* record(context: VerbContext, decided: readonly Decided[], now: number): Verb<Stored[]> {
   const ids = yield* insertDecisions(
     decided.map((one) => ({ drafts: one.verdict.audits, causeId: causeOf(one) })),
@@ -242,7 +242,7 @@ function* record(context: VerbContext, decided: readonly Decided[], now: number)
     const first = decisionId[i] ?? 0
     const { run, drawsFence } = verdict
     if (run === null || !drawsFence) return run
-    // A holder in place of a lost one goes on with the round; everything else begins one.
+    // A reclaim continues the round; everything else begins a new one.
     return verdict.reason === 'reclaimed'
       ? { ...run, fence: first }
       : { ...run, fence: first, claimFence: first }
@@ -276,7 +276,7 @@ function causeOf({ claim, verdict }: Decided): number | null {
 
 const isStale = ({ reason }: ClaimDecision): boolean => reason === 'stale-event'
 
-/** What gave way comes before what takes its place. */
+/** Superseded runs come before the run that replaces them. */
 function changesOf(
   decided: readonly Decided[],
   after: readonly (Run | null)[],
@@ -320,7 +320,7 @@ function answer(
     lease: leased
       ? { secret: secretOf(claim.lease, run), expiresAt: run.leaseExpiresAt ?? 0 }
       : null,
-    // What is asked of the head that stays is in no hurry: the stored question is enough.
+    // If the current head stays, GitHub need not be asked at once: the stored question is enough.
     unclear: verdict.unclear && claim.pr !== null && !isStale(verdict),
     decisionId,
   }

@@ -70,7 +70,7 @@ export function* cancelRun(context: VerbContext, runId: string, actor: string): 
 
 export interface Cancellation {
   readonly actor: string
-  /** Why, when no person said so. */
+  /** Why, when no person asked for it. */
   readonly code: string | null
   readonly text: string | null
   readonly data: AuditDraft['data']
@@ -124,7 +124,7 @@ export function* sweepRun(context: VerbContext, runId: string): Verb<Run | null>
   }
 }
 
-/** A claim found it lost once too often. The subject must be locked. */
+/** A claim found that the lease was lost too often. The subject must be locked. */
 export function* failExhausted(
   context: VerbContext,
   { run, subject }: LockedRun,

@@ -1,4 +1,4 @@
-/** What holders and their replacements do: lease, heartbeat, release. */
+/** What holders of a run do: lease, heartbeat, release. */
 import type { LossCode } from '../../../domain/hold.ts'
 import { lossOf } from '../../../domain/hold.ts'
 import type { Run } from '../../../domain/run.ts'
@@ -43,8 +43,8 @@ export function* leaseRun(context: VerbContext, request: LeaseRequest): Verb<Lea
 }
 
 /**
- * The run that has waited longest, its subject locked; passes over subjects others hold. Types are
- * asked one by one, each by its index: together they would walk the backlog of all others.
+ * Locks the subject of the run that has waited longest; skips subjects that others have locked.
+ * Each type is one query along its index: one query for several types would read all waiting runs.
  */
 function* lockCandidate(
   context: VerbContext,
@@ -75,7 +75,7 @@ function typesWithin({ types, within }: LeaseRequest): readonly string[] | null 
   return types.filter((type) => reached.includes(type))
 }
 
-/** No type starves another, in whatever order a worker names them. */
+/** No type waits for ever, in whatever order a worker names its types. */
 function* byLongestWait(types: readonly string[]): Verb<readonly string[]> {
   return types.length < 2 ? types : yield* withRuns(types)
 }
@@ -85,7 +85,7 @@ export function* availableTypes(
   any: boolean,
   repositories: TokenLimits['repositories'],
 ): Verb<readonly string[]> {
-  // No index is looked up by this: it would be the one of all runs that a repository ever had.
+  // The concatenation keeps the planner from using the index over all runs of a repository.
   const reached = inRepositories({ repositories, types: null }, raw("scope || ''"))
   const found = yield* withRuns(types, reached)
   if (!any) return found
@@ -94,7 +94,7 @@ export function* availableTypes(
   return row === undefined ? found : [...new Set([...found, row['type'] as string])]
 }
 
-/** Of these types, those with a run that can be leased; the one that waits longest first. */
+/** The types that have a run to lease; the one that waits longest first. */
 function* withRuns(types: readonly string[], reached = raw('1 = 1')): Verb<readonly string[]> {
   const waiting: { type: string; since: number }[] = []
   for (const type of new Set(types)) {
@@ -152,11 +152,11 @@ const lossTexts: Record<LossCode, (run: Run) => string> = {
   superseded: (run) => `run ${run.id} was superseded by ${run.supersededBy ?? 'a newer head'}`,
   cancelled: (run) => `run ${run.id} was cancelled`,
   ended: (run) => `run ${run.id} was completed with this lease`,
-  lease_lost: (run) => `run ${run.id} is not held by this lease (any more)`,
+  lease_lost: (run) => `run ${run.id} is not held by this lease`,
 }
 
 export function lossError(run: Run, code: LossCode): ConflictError {
   return new ConflictError(code, lossTexts[code](run), {
-    hint: 'Stop working on it: nothing written with this lease will count.',
+    hint: 'Stop working on it: results sent with this lease are ignored.',
   })
 }

@@ -1,6 +1,6 @@
 /**
- * Lists of runs, each walked newest first along an index: by repository, pull request, state, key
- * or head; a run's `type`, or `pr` without its repository, only leaves out rows on the way.
+ * Lists of runs, newest first, each along an index: by repository, pull request, state, key or
+ * head. The filters `type`, and `pr` without a repository, only skip rows on the way.
  */
 import type { Run, RunState } from '../../../domain/run.ts'
 import type { Subject } from '../../../domain/subject.ts'

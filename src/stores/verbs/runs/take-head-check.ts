@@ -1,6 +1,7 @@
 /**
- * The next look at GitHub that is owed for a head that arrival decided. Taking it puts it off, so
- * that whoever dies over it leaves it to the next; a look that succeeds forgets it.
+ * Takes the next head check that is due: a head that the order of arrival decided and GitHub has to
+ * confirm. Taking it postpones it, so that it is asked again if this process dies. GitHub's answer
+ * removes it.
  */
 import type { TakenHeadCheck } from '../../../store/catch-up-store.ts'
 import type { Verb } from '../../sql.ts'
@@ -10,7 +11,7 @@ import { selectRun } from '../../tables/run-table.ts'
 import { selectSubject } from '../../tables/subject-table.ts'
 import type { VerbContext } from '../context.ts'
 
-/** The look beside the claim comes first; this one is for when it failed or was never made. */
+/** The question right after the claim comes first; this one is for when that failed. */
 export const firstCheckMs = 60_000
 const pauseMsMax = 60 * 60_000
 /** With pauses of up to an hour: about a day. */
@@ -22,7 +23,7 @@ export function* takeHeadCheck(context: VerbContext): Verb<TakenHeadCheck | null
   if (check === null) return null
   const run = yield* selectRun(check.runId)
   const subject = run === null ? null : yield* selectSubject(run.subjectId)
-  // Another head took its place since: nobody asks about this one any more.
+  // Another head is current since: this question no longer matters.
   if (run === null || subject?.currentRunId !== run.id) {
     yield* dropHeadCheck(check)
     return { run: null, fence: check.fence, givenUp: false }
@@ -39,6 +40,6 @@ export function* takeHeadCheck(context: VerbContext): Verb<TakenHeadCheck | null
   }
   const pauseMs = Math.min(pauseMsMax, firstCheckMs * 2 ** check.tries)
   yield* postponeHeadCheck(check, now + pauseMs)
-  // GitHub is asked after all that was decided until now.
+  // The answer will be newer than every decision until now.
   return { run, fence: Math.max(check.fence, run.fence), givenUp: false }
 }

@@ -1,4 +1,4 @@
-/** Scoped tokens: made once, shown once, kept as a hash; and what ends with them. */
+/** Scoped tokens: shown once, stored as a hash; their leases end with them. */
 import type { AuditDraft } from '../../../domain/audit.ts'
 import type { LeaseGrant } from '../../../domain/run.ts'
 import type { RepositoryLimit } from '../../../domain/token-limits.ts'
@@ -24,7 +24,7 @@ const columns = raw(
   'id, scope, name, user_id, secret_hash, created_at, types, expires_at, last_used_at',
 )
 
-/** Between two writes of when a token was last used. */
+/** The time of last use is stored at most this often. */
 const touchEveryMs = 60_000
 
 function decode(row: Row, limits: readonly RepositoryLimit[]): StoredToken {
@@ -71,7 +71,7 @@ export function* createToken(context: VerbContext, token: NewToken): Verb<Create
   return { token: { ...stored, limits }, secret }
 }
 
-/** A single repository is known by our id from now on, also one that nobody has heard of yet. */
+/** A limit to one repository stores our own id of it; an unknown repository gets a row. */
 function* bindRepositories(
   context: VerbContext,
   patterns: readonly string[],
@@ -85,9 +85,9 @@ function* bindRepositories(
 }
 
 /**
- * The leases obtained with it end in the same commit: nobody renews or completes with them any
- * more. The sweeper then gives the runs back, as it does with every lost lease. Whoever grants a
- * lease keeps the token's row until its own commit (`endedForGrant`), so no lease is missed here.
+ * The leases of the token end in the same commit: they can no longer be renewed or completed. The
+ * sweeper then gives the runs back, as with every lost lease. A verb that grants a lease locks the
+ * token's row until its own commit (`endedForGrant`), so no lease is missed here.
  */
 export function* deleteToken(context: VerbContext, id: string, actor: string): Verb<void> {
   const limits = yield* limitsOf([id])
@@ -190,8 +190,8 @@ export function* endedTokens(ids: readonly string[], now: number): Verb<string[]
 }
 
 /**
- * Of these, the tokens that are gone; the others stay until this transaction ends. Asked before
- * anything else is locked, because revoking locks the token before the runs.
+ * Answers the tokens that no longer exist; the others cannot be deleted until this transaction
+ * ends. Call it before any other lock, because revoking locks the token before the runs.
  */
 export function* endedForGrant(
   { dialect }: VerbContext,
@@ -206,12 +206,12 @@ export function* endedForGrant(
 }
 
 export function tokenRevoked(): UnauthorizedError {
-  return new UnauthorizedError('unauthorized', 'the token was revoked while this was being asked', {
-    hint: 'An admin makes another: holdfast token create --scope SCOPE.',
+  return new UnauthorizedError('unauthorized', 'the token was revoked during this request', {
+    hint: 'An admin can make another: holdfast token create --scope SCOPE.',
   })
 }
 
-/** Two rows turned out to be one repository: whoever was limited to the one means the other. */
+/** Two rows were merged into one repository: limits to the one become limits to the other. */
 export function* moveTokenLimits(from: string, into: string): Verb<void> {
   yield sql`UPDATE token_repository SET repository_id = ${into} WHERE repository_id = ${from}`
 }

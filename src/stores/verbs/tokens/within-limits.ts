@@ -1,10 +1,10 @@
-/** The limits of a token as a condition on rows: the same as `domain/token-limits`, for lists. */
+/** The limits of a token as an SQL condition: the same rules as `domain/token-limits`. */
 import type { TokenLimits } from '../../../domain/token-limits.ts'
 import { isNameStart, startOfNames } from '../../../domain/token-limits.ts'
 import type { Sql } from '../../sql.ts'
 import { join, raw, sql } from '../../sql.ts'
 
-/** Above every character that a repository's name can have. */
+/** Sorts after every character of a repository's name. */
 const afterNames = '~'
 
 /** `repositoryId` is the column that has our id of the repository. */
@@ -15,7 +15,7 @@ export function inRepositories({ repositories }: TokenLimits, repositoryId: Sql)
     const start = startOfNames(pattern)
     return sql`(repository.name >= ${start} AND repository.name < ${start + afterNames})`
   })
-  // Row by row: of an owner's repositories there may be thousands more than rows to look at.
+  // Checked row by row: an owner may have thousands of repositories but few matching rows.
   return sql`EXISTS (SELECT 1 FROM repository
     WHERE repository.id = ${repositoryId} AND (${join(fits, ' OR ')}))`
 }

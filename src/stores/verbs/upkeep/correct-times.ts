@@ -1,9 +1,10 @@
 /**
- * Puts right what a clock that was ahead has left in the future. In bites, each a transaction of
- * its own: whoever dies in between has not said that it is there, so the next one begins anew.
+ * Corrects times in the future that a clock which was ahead has stored. Works in small
+ * transactions. If a process dies in between, it has not stored its sign of life, so the next one
+ * starts over.
  *
- * Each bite goes by the time at which it is made. Whoever stands still after it has seen the clock
- * set back would else take for the future what others have written since.
+ * Each transaction uses its own time. With the time of the first one, a process that was paused
+ * would take newer rows of other processes for the future.
  */
 import type { SetBack } from '../../../domain/clock-set-back.ts'
 import {
@@ -17,7 +18,7 @@ import type { Sql, Verb } from '../../sql.ts'
 import { join, padded, sql } from '../../sql.ts'
 import { lockBudget, writeBudget } from '../../tables/budget-table.ts'
 import { selectDeliveries } from '../../tables/delivery-table.ts'
-import { bringHeadChecksNear } from '../../tables/head-check-table.ts'
+import { limitHeadCheckTimes } from '../../tables/head-check-table.ts'
 import { heardAtMost, lookedAtMost } from '../../tables/repository-table.ts'
 import { selectRuns, writeRuns } from '../../tables/run-table.ts'
 import type { VerbContext } from '../context.ts'
@@ -25,10 +26,10 @@ import { firstCheckMs } from '../runs/take-head-check.ts'
 import { storeDeliveries } from '../outbox/store-deliveries.ts'
 
 const biteMax = 200
-/** A webhook that waits is looked at again at the latest then. */
+/** A waiting webhook is processed after this time at the latest. */
 const webhookMs = 60_000
 
-/** `byMs`: by how much the clock went back, as far as we could see. */
+/** `byMs`: by how much the clock went back, as far as we noticed. */
 export async function correctTimes(
   driver: Driver,
   context: VerbContext,
@@ -39,7 +40,7 @@ export async function correctTimes(
     const now = context.now()
     yield sql`UPDATE inbox SET due_at = ${now + webhookMs}
       WHERE due_at IS NOT NULL AND due_at > ${now + webhookMs}`
-    yield* bringHeadChecksNear(now + firstCheckMs)
+    yield* limitHeadCheckTimes(now + firstCheckMs)
     yield* lookedAtMost(now)
     yield* heardAtMost(now)
   })
@@ -55,8 +56,8 @@ export async function correctTimes(
   await inBites(driver, runs, function* (ids) {
     const found = yield* selectRuns(sql`id IN (${ids})`)
     const back = setBack()
-    const mended = found.map((run) => runAfterSetBack(run, back))
-    yield* writeRuns(mended.filter((run, i) => run !== found[i]))
+    const corrected = found.map((run) => runAfterSetBack(run, back))
+    yield* writeRuns(corrected.filter((run, i) => run !== found[i]))
   })
   const deliveries = sql`SELECT id FROM delivery WHERE status = 'PENDING' UNION
     SELECT id FROM delivery WHERE due_at IS NOT NULL AND queue IS NULL
@@ -64,10 +65,12 @@ export async function correctTimes(
   await inBites(driver, deliveries, function* (ids) {
     const found = yield* selectDeliveries(sql`id IN (${ids})`)
     const back = setBack()
-    const mended = found.map((delivery) => deliveryAfterSetBack(delivery, back, context.publishing))
+    const corrected = found.map((delivery) =>
+      deliveryAfterSetBack(delivery, back, context.publishing),
+    )
     yield* storeDeliveries(
       context,
-      mended.filter((delivery, i) => delivery !== found[i]),
+      corrected.filter((delivery, i) => delivery !== found[i]),
     )
   })
 }
@@ -75,13 +78,13 @@ export async function correctTimes(
 async function inBites(
   driver: Driver,
   which: Sql,
-  mend: (ids: Sql, bite: readonly string[]) => Verb<void>,
+  correct: (ids: Sql, bite: readonly string[]) => Verb<void>,
 ): Promise<void> {
   const ids = await driver.read(function* (): Verb<string[]> {
     return (yield which).map((row) => row['id'] as string)
   })
   for (let from = 0; from < ids.length; from += biteMax) {
     const bite = ids.slice(from, from + biteMax)
-    await driver.transact(() => mend(join(padded(bite)), bite))
+    await driver.transact(() => correct(join(padded(bite)), bite))
   }
 }

@@ -1,8 +1,7 @@
 /**
- * Removes what is past its retention, in bites, so that no transaction is long. Never an active
- * run, never one with something still to close or to deliver, and never a subject that was touched
- * within a year: a purged current key is still known, and so is its comment. Of every key the last
- * round is kept for a year.
+ * Removes what is past its retention, in small transactions. Never removes an active run, a run
+ * with something still to close or deliver, or a subject that was used within a year: so a purged
+ * current key and its comment are still known. The last round of every key is kept for a year.
  */
 import { subjectKeptMs } from '../../../domain/subject.ts'
 import { makeIdFloor } from '../../../ids.ts'
@@ -16,11 +15,11 @@ import type { VerbContext } from '../context.ts'
 import { readState, writeState } from '../../tables/state-table.ts'
 
 const biteMax = 500
-/** How many of those that may be old enough one purge looks at. */
+/** How many subjects that may be old enough one purge reads. */
 const subjectsLookedMax = 2000
 const subjectsLookedAt = 'subjects_purged_to'
 const budgetsLookedAt = 'budgets_purged_to'
-/** What an identity wrote counts for an hour; it is shown for longer. */
+/** The writes of an identity count for an hour; operators see them for longer. */
 const budgetKeptMs = 30 * 24 * 60 * 60 * 1000
 const dayMs = 24 * 60 * 60 * 1000
 
@@ -73,7 +72,7 @@ export function* purge(
   return { runs: gone.length, more }
 }
 
-/** The condition stands outside too: a run revived meanwhile no longer meets it and is kept. */
+/** The condition is repeated outside: a run that was restarted meanwhile is kept. */
 function* deleteRuns(past: Sql): Verb<readonly Row[]> {
   return yield sql`DELETE FROM run WHERE id IN (
     SELECT id FROM run WHERE ${past} AND ${delivered} ORDER BY finished_at LIMIT ${biteMax})
@@ -91,7 +90,7 @@ const delivered = raw(`NOT EXISTS (SELECT 1 FROM delivery
   WHERE delivery.run_id = run.id AND (status = 'PENDING' OR due_at IS NOT NULL))
   AND NOT EXISTS (SELECT 1 FROM unclosed_run WHERE unclosed_run.run_id = run.id)`)
 
-/** But for the comment that its subject's next run will take over. */
+/** Keeps the comment that the next run of the subject takes over. */
 function* deleteDeliveries(runs: readonly Row[]): Verb<void> {
   for (const piece of inPieces(runs.map((row) => row['id'] as string))) {
     const gone = yield sql`DELETE FROM delivery WHERE run_id IN (${join(piece)})
@@ -106,7 +105,7 @@ function* deleteAttempts(deliveries: readonly Row[]): Verb<void> {
   }
 }
 
-/** Never one that still waits, however old. */
+/** Never removes one that still waits. */
 function* deleteWebhooks(before: number): Verb<readonly Row[]> {
   const gone = yield sql`DELETE FROM inbox WHERE arrival IN (
     SELECT arrival FROM inbox WHERE received_at < ${before} AND due_at IS NULL
@@ -119,9 +118,9 @@ function* deleteWebhooks(before: number): Verb<readonly Row[]> {
 }
 
 /**
- * Ids sort by time, so subjects that may be old enough are found without an index on a column that
- * every claim writes. They are many, and most of them are still in use: each purge looks at the
- * next few of them, and after the last it begins again.
+ * Ids sort by time, so old subjects are found without an index on a column that every claim writes.
+ * There are many, and most are still in use: each purge reads the next few, and after the last it
+ * begins again.
  */
 function* deleteSubjects(now: number): Verb<readonly Row[]> {
   const lookedUpTo = (yield* readState(subjectsLookedAt)) ?? ''
@@ -148,7 +147,9 @@ function* deleteSubjects(now: number): Verb<readonly Row[]> {
   return bite
 }
 
-/** Each purge looks at the next few of them, as at subjects; one that writes again begins anew. */
+/**
+ * Each purge reads the next few, as with subjects. An identity that writes again gets a new row.
+ */
 function* deleteBudgets(now: number): Verb<readonly Row[]> {
   const lookedUpTo = (yield* readState(budgetsLookedAt)) ?? ''
   const looked = yield sql`SELECT identity FROM budget WHERE identity > ${lookedUpTo}

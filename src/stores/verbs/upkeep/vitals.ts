@@ -1,11 +1,11 @@
-/** What a doctor asks: every question is answered along an index, and counting stops early. */
+/** Numbers for `doctor`: every query uses an index, and counting stops early. */
 import type { Counted, StoreMode, StoreVitals } from '../../../store.ts'
 import type { Verb } from '../../sql.ts'
 import { sql } from '../../sql.ts'
 import { readState } from '../../tables/state-table.ts'
 
 const countMax = 1000
-/** The sweeper looks at what is due every few seconds. */
+/** The sweeper reads due runs every second, so these should not exist. */
 const unsweptMs = 60_000
 
 export function* storeVitals(now: number): Verb<StoreVitals> {

@@ -3,13 +3,13 @@
  * is refused; a lease is given again only while it is worth something.
  */
 import { expect, it } from 'vitest'
-import type { Once } from '../../../src/store.ts'
+import type { IdempotencyKey } from '../../../src/store.ts'
 import { completion, holderOf, leaseMs, leaseRequest, unique } from '../claims.ts'
 import { TestSubject } from '../test-subject.ts'
 import { day, useWorld, type OpenStore } from '../world.ts'
 
 /** Seals by another spelling, so that what is kept is not what was said. */
-export function onceOf(keyHash: string, bodyHash = 'body'): Once {
+export function onceOf(keyHash: string, bodyHash = 'body'): IdempotencyKey {
   return {
     keyHash,
     bodyHash,
@@ -18,7 +18,7 @@ export function onceOf(keyHash: string, bodyHash = 'body'): Once {
   }
 }
 
-export function once(open: OpenStore): void {
+export function idempotency(open: OpenStore): void {
   const world = useWorld(open)
   const make = () => new TestSubject(world())
 

@@ -1,9 +1,9 @@
-/** Looks at a PostgreSQL database without changing it. */
+/** Inspects a PostgreSQL database without changing it. */
 import { Client } from 'pg'
 import type { Clock } from '../../clock.ts'
-import type { DatabaseLook } from '../../domain/database-look.ts'
+import type { DatabaseInspection } from '../../domain/database-inspection.ts'
 import type { Migration } from '../migrations.ts'
-import { schemaLook } from '../migrations.ts'
+import { inspectSchema } from '../migrations.ts'
 import { connectFailure } from './postgres-errors.ts'
 
 const connectMsMax = 10_000
@@ -17,18 +17,18 @@ interface Facts {
   readonly migrated: boolean
 }
 
-export async function lookAtPostgres(
+export async function inspectPostgres(
   url: string,
   migrations: readonly Migration[],
   clock: Clock,
-): Promise<DatabaseLook> {
+): Promise<DatabaseInspection> {
   const client = new Client({
     connectionString: url,
     application_name: 'holdfast',
     connectionTimeoutMillis: connectMsMax,
     query_timeout: answerMsMax,
   })
-  // A connection that breaks tells it by its query; without a listener it would be uncaught.
+  // The query reports a broken connection; without a listener the error would be uncaught.
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -46,7 +46,7 @@ export async function lookAtPostgres(
       : { rows: [] }
     return {
       engine: `PostgreSQL ${facts.version.split(' ')[0] ?? ''}`,
-      schema: schemaLook(
+      schema: inspectSchema(
         migrations,
         applied.rows.map(({ version }) => Number(version)),
       ),

@@ -1,29 +1,29 @@
 /**
- * Looks at a SQLite file without changing it. Refuses what opening it would refuse. Reading it
- * through for damage holds the thread up, so it is left out where others wait on it.
+ * Inspects a SQLite file without changing it. Refuses what opening it would refuse. Checking the
+ * whole file for damage blocks the thread, so a running server leaves that out.
  */
 import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import type { DatabaseLook } from '../../domain/database-look.ts'
+import type { DatabaseInspection } from '../../domain/database-inspection.ts'
 import type { Migration } from '../migrations.ts'
-import { schemaLook } from '../migrations.ts'
+import { inspectSchema } from '../migrations.ts'
 import { checkedBytesMax, refuseDamage, refuseForeign } from './sqlite-file.ts'
 
-export function lookAtSqlite(
+export function inspectSqlite(
   path: string,
   migrations: readonly Migration[],
   readThrough: boolean,
-): DatabaseLook {
+): DatabaseInspection {
   const engine = `SQLite ${process.versions['sqlite'] ?? ''}`.trimEnd()
   const nothing = { engine, clockAheadMs: null, doubts: [], readThrough: null }
   if (path === ':memory:') {
-    const schema = schemaLook(
+    const schema = inspectSchema(
       migrations,
       migrations.map(({ version }) => version),
     )
     return { ...nothing, schema, doubts: ['it is kept in memory only'] }
   }
-  if (!existsSync(path)) return { ...nothing, schema: schemaLook(migrations, []) }
+  if (!existsSync(path)) return { ...nothing, schema: inspectSchema(migrations, []) }
   refuseForeign(path)
   if (readThrough) refuseDamage(path)
   const db = new DatabaseSync(path, { readOnly: true, timeout: 1000 })
@@ -34,7 +34,7 @@ export function lookAtSqlite(
     const applied = db.prepare('SELECT version FROM migration').all() as { version: number }[]
     return {
       ...nothing,
-      schema: schemaLook(
+      schema: inspectSchema(
         migrations,
         applied.map(({ version }) => version),
       ),

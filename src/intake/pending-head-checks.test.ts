@@ -3,8 +3,8 @@ import { expect, it } from 'vitest'
 import type { TakenHeadCheck } from '../store/catch-up-store.ts'
 import type { Run } from '../domain/run.ts'
 import { CatchUpNotes } from './catch-up-report.ts'
-import { LookFailed } from './github-questions.ts'
-import { OwedHeadChecks } from './owed-head-checks.ts'
+import { GitHubNotAsked } from './github-questions.ts'
+import { PendingHeadChecks } from './pending-head-checks.ts'
 
 const runOf = (n: number) => ({ id: `run_${n}`, repo: 'acme/w', pr: n }) as Run
 const owed = (n: number): TakenHeadCheck => ({ run: runOf(n), fence: n, givenUp: false })
@@ -13,7 +13,7 @@ const gone: TakenHeadCheck = { run: null, fence: 0, givenUp: false }
 async function pass(due: TakenHeadCheck[], look: () => Promise<void> = async () => undefined) {
   const asked: string[] = []
   const notes = new CatchUpNotes(() => false)
-  await new OwedHeadChecks({
+  await new PendingHeadChecks({
     store: { catchUp: { takeHeadCheck: async () => due.shift() ?? null } },
     runs: {
       checkHead: async ({ id }, fence) => {
@@ -31,7 +31,7 @@ it('asks about fifty, and leaves the others to the next pass', async () => {
   const { asked, skipped, left } = await pass(numbers(70).map(owed))
   expect([asked.length, asked[0], left]).toEqual([50, 'run_1 1', 20])
   expect(skipped).toEqual([
-    { what: 'more heads', reason: '50 were asked about; what is left is for the next pass' },
+    { what: 'more heads', reason: '50 were asked about; the next pass goes on' },
   ])
 })
 
@@ -42,13 +42,13 @@ it('counts none that nobody asks about any more', async () => {
 
 it('names what GitHub could not be asked about, and what was given up', async () => {
   const givenUp = { ...owed(2), givenUp: true }
-  const failed = () => Promise.reject(new LookFailed(new Error('no route')))
+  const failed = () => Promise.reject(new GitHubNotAsked(new Error('no route')))
   const { skipped } = await pass([owed(1), givenUp], failed)
   expect(skipped).toEqual([
     { what: 'the head of acme/w#1', reason: 'no route' },
     {
       what: 'the head of acme/w#2',
-      reason: 'GitHub could not be asked for a day; arrival order stands',
+      reason: 'GitHub did not answer for a day; the order of arrival is kept',
     },
   ])
 })
