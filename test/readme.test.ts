@@ -50,7 +50,7 @@ function chapter(): string {
 function shownStory(): string[] {
   const lines = [...readme.matchAll(/^ {2}\d\d:\d\d:\d\d {2}(.+)$/gm)].map((line) => line[1] ?? '')
   expect(lines.length).toBeGreaterThan(3)
-  return [...lines, 'What you can do', 'a worker to take review of ccccccc']
+  return [...lines, 'What you can do', 'a worker for review of ccccccc']
 }
 
 async function bash(script: string): Promise<string[]> {

@@ -69,7 +69,7 @@ describe.each(databases)('both ways on $name', ({ name, makePlace }) => {
     await admin.claim(newPullRequest()('head'))
     expect(JSON.parse(await same('runs', '--json'))).toMatchObject({ next_cursor: null })
     expect(JSON.parse(await same('runs', 'show', id, '--json'))).toMatchObject({ id })
-    expect(await same('why', id)).toContain('The admin asked: review of')
+    expect(await same('why', id)).toContain('The admin claimed review of')
     const others = [
       'runs --limit 1',
       `runs show ${id}`,
@@ -105,7 +105,7 @@ describe.each(databases)('both ways on $name', ({ name, makePlace }) => {
       expect((await way('deliveries', 'retry', '--all', '--json')).stdout).toBe('{"count":0}\n')
     }
     expect(await same('why', delivery)).toMatch(
-      /The commit status holdfast\/review on [0-9a-f]{7} is shown/,
+      /The commit status holdfast\/review on [0-9a-f]{7} \(pending\) is shown/,
     )
   })
 

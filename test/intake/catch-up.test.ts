@@ -349,7 +349,7 @@ it('a wrong secret at GitHub: doctor and why name it', async () => {
   expect(world.stdout).toMatch(/✗ github\.deliveries .* ended with 401: the signature is wrong/)
   expect(await server.catchUp()).toMatchObject({ ingested: 1 })
   const { text } = await explain(server.app.store, `${name}#8`)
-  expect(text).toContain('its webhook was refused here, because its signature was wrong (401)')
+  expect(text).toContain('Its webhook had a wrong signature and was refused (401)')
   expect(text).not.toContain('never arrived')
 })
 

@@ -187,7 +187,7 @@ describe('where GitHub cannot be asked', () => {
     faults.add({ on: { route: named, times: 100 }, fault: faults.serverError(502) })
     const refused = await here.claim(1, { repoId: nobodys }).catch((error: unknown) => error)
     expect(refused).toMatchObject(mismatch)
-    expect((refused as { hint: string }).hint).toContain('try again in a minute')
+    expect((refused as { hint: string }).hint).toContain('Try again in a minute')
     expect((refused as { hint: string }).hint).not.toContain('leave')
   })
 

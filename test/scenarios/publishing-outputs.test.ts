@@ -282,7 +282,7 @@ describe.each(databases)(
       await here.published()
       expect(await here.server.stop()).toBe(0)
       const { stdout, stderr } = await here.server.command.ended
-      expect(stderr).toContain('"msg":"published"')
+      expect(stderr).toContain('"msg":"Published"')
       const secret = privateKey.split('\n').slice(1, -2)
       const shown = here.github.allComments(repo, number).flatMap(({ versions }) => versions)
       const places = { stdout, stderr, github: JSON.stringify(shown) }

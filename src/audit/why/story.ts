@@ -3,9 +3,9 @@
  * follows from the one above it is indented under it: what a webhook started, what a claim
  * superseded, what was published because of it.
  *
- * Rows go by their ids, and the id of a cause is always smaller (domain/audit). Only repeats that
- * nothing came between are counted in one line; webhooks that nobody listens to, such as the echoes
- * of what Holdfast publishes itself, are counted at the end.
+ * Rows go by their ids, and the id of a cause is always smaller (domain/audit). Repeats are counted
+ * in one line if nothing came between them, or if they are of one webhook. Webhooks that nobody
+ * listens to, such as the echoes of what Holdfast publishes itself, are counted at the end.
  */
 import type { AuditRow, AuditType } from '../../domain/audit.ts'
 import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
@@ -350,11 +350,18 @@ export function outcomeWords(outcome: TypeOutcome): string {
   return `nothing was started, because ${becauseWords(outcome)}`
 }
 
-/** Lines in a row that say the same become one with a count; what was published, a list. */
+/**
+ * Lines in a row that say the same become one with a count; what was published, a list. Repeats of
+ * a webhook are one line below it, whatever was published in between.
+ */
 function joined(lines: readonly Line[]): StoryEntry[] {
   const groups: Line[][] = []
   for (const line of lines) {
-    const group = groups.at(-1)
+    const isRepeatedWebhook = line.depth === 1 && line.row.type === 'webhook.duplicate'
+    const block = groups.slice(groups.findLastIndex(([first]) => first?.depth === 0) + 1)
+    const group = isRepeatedWebhook
+      ? block.find(([first]) => first?.row.type === 'webhook.duplicate')
+      : groups.at(-1)
     const first = group?.[0]
     const isSame = line.fold !== null && first?.fold === line.fold && first.depth === line.depth
     const isRepeat = isSame && first.row.inboxId === line.row.inboxId

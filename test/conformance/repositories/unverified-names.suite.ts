@@ -151,8 +151,8 @@ export function unverifiedNames(open: OpenStore): void {
     const { run } = await store.runs.claim({ ...made, policy: announcing }, null)
     const [delivery] = (await store.outbox.list({ runId: run!.id }, page)).items
     const place = async () => {
-      const { repo, unverifiedName: toldName } = (await store.outbox.placed(delivery!.id))!
-      return { repo, toldName }
+      const { repo, unverifiedName } = (await store.outbox.placed(delivery!.id))!
+      return { repo, unverifiedName }
     }
     expect(await place()).toEqual({ repo: name, unverifiedName: name })
     // Of another name GitHub's word says nothing about this one.
