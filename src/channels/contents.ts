@@ -151,7 +151,7 @@ interface StoredContents {
   readonly 'github-review': ReviewContent
 }
 
-/** Throws InvalidInputError `invalid_content` that names the first field that will not do. */
+/** Throws InvalidInputError `invalid_content` that names the first invalid field. */
 export function parseContent<C extends ChannelName>(channel: C, given: unknown): StoredContents[C] {
   const form: z.ZodType = givenContents[channel]
   const read = form.safeParse(given)

@@ -1,7 +1,7 @@
 /**
  * Everything we say on GitHub in our own words, once per language.
  *
- * What must hold: a run that was superseded, lost or called off never reads as one that passed.
+ * What must hold: a run that was superseded, lost or cancelled never reads as one that passed.
  */
 import type { RunState } from '../../run.ts'
 import type { PhaseLine } from '../anchor-view.ts'
