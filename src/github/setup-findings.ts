@@ -35,7 +35,7 @@ export function reachesAccess(given: string | undefined, needed: 'read' | 'write
 export function unaskable(check: string, error: GitHubError): Finding {
   if (error.kind === 'rate_limited') {
     const until = new Date(error.until ?? 0).toISOString()
-    const remedy = 'Nothing to fix: try again then. If it happens often, something sends too many requests.'
+    const remedy = 'Nothing to fix: try again then. If it happens often, something asks too often.'
     return warning(check, `GitHub asked us to wait until ${until}.`, remedy)
   }
   const detail = `It could not be checked: ${error.message}`
