@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Delivery } from '../domain/outbox/delivery.ts'
 import type { Run } from '../domain/run.ts'
 import type { Caller } from './caller.ts'
 import { localCaller } from './caller.ts'
@@ -7,6 +8,11 @@ import type { ReachStore } from './reach.ts'
 
 /** What was looked up in the store. */
 const lookups: string[] = []
+
+const deliveries = new Map([
+  ['of a run', { runId: 'run_1' } as Delivery],
+  ['of no run', { runId: null } as Delivery],
+])
 
 const store: ReachStore = {
   runs: {
@@ -17,12 +23,13 @@ const store: ReachStore = {
     subject: async () => null,
   },
   repositories: { names: async () => new Map(), named: async () => null },
-  outbox: { delivery: async () => null },
+  outbox: { delivery: async (id) => deliveries.get(id) ?? null },
 }
 
 const ports = { store }
 const answer = async (_ports: typeof ports, _caller: Caller, { id }: Named) => id
 const onRun = operation({ scopes: ['operator', 'run'], within: 'run' }, answer)
+const onDelivery = operation({ scopes: ['operator'], within: 'delivery' }, answer)
 const onAll = operation({ scopes: ['operator'] }, answer)
 const onWhatItPasses = operation({ scopes: ['operator'], within: 'itself' }, answer)
 
@@ -72,6 +79,14 @@ describe('an operation, whichever door calls it', () => {
     await expect(onRun(ports, docsOnly, input)).rejects.toMatchObject(outside)
     expect(await onRun(ports, token('operator', ['review']), input)).toBe('run_1')
     expect(await onWhatItPasses(ports, docsOnly, input)).toBe('run_1')
+  })
+
+  test('shows a limited token the deliveries of its runs, and none without a run', async () => {
+    const limited = token('operator', ['review'])
+    expect(await onDelivery(ports, limited, { id: 'of a run' })).toBe('of a run')
+    const messageToSomebody = onDelivery(ports, limited, { id: 'of no run' })
+    await expect(messageToSomebody).rejects.toMatchObject({ code: 'outside_token_limits' })
+    expect(await onDelivery(ports, token('operator'), { id: 'of no run' })).toBe('of no run')
   })
 
   test('is closed to limited tokens when it does not say how it keeps within limits', async () => {
