@@ -1,7 +1,7 @@
 /**
  * One node: everything that works on a store, assembled from ports in one place. `serve`, commands
  * that work once, the tests and the simulation all get theirs here, so that a background loop that
- * is added to `loops` below runs in each of them.
+ * is added below (`backgroundLoops`) runs in each of them.
  *
  * What must hold: it opens nothing, and knows neither settings nor any database. The order of
  * starting: nothing may be taken from a holder before it is known how long holders could not reach
@@ -94,12 +94,13 @@ export function openNode(options: NodeOptions): HoldfastNode {
   const published = publishTo && { ...options, github: publishTo }
   const publisher =
     published && openOutbox({ ...published, scheduler: timersOf(options, 'publisher') })
-  const loops = loopsOf(options, { runs, intake, catchUp, publisher })
+  const background = backgroundLoops(options, runs)
+  const publishing: readonly Loop[] = publisher === null ? [] : [publisher]
 
-  async function stopParts(): Promise<void> {
+  /** What brings new work stops first. */
+  async function stopIntake(): Promise<void> {
     await catchUp.stop()
     await intake.stop()
-    await Promise.all(loops.map((loop) => loop.stop()))
   }
 
   return {
@@ -112,21 +113,22 @@ export function openNode(options: NodeOptions): HoldfastNode {
     prepare: () => store.upkeep.beat(),
     async start() {
       if (options.isAlone) await store.outbox.takeOverLeases()
-      for (const loop of loops) loop.start()
+      const inOrder = [intake, ...background, atOnce(catchUp), ...publishing]
+      for (const loop of inOrder) loop.start()
     },
     async catchUpOnce() {
       intake.start()
       try {
         return await catchUp.now()
       } finally {
-        await stopParts()
+        await stopIntake()
         await runs.idle()
         await runs.stop()
       }
     },
     async stop() {
-      await stopParts()
-      await runs.stop()
+      await stopIntake()
+      await Promise.all([...background, ...publishing, runs].map((part) => part.stop()))
     },
   }
 }
@@ -137,25 +139,20 @@ interface Loop {
   stop(): Promise<unknown>
 }
 
-type Assembled = Pick<HoldfastNode, 'runs' | 'intake' | 'catchUp' | 'publisher'>
-
-/** Every loop of a node, in the order in which they start. */
-function loopsOf(options: NodeOptions, node: Assembled): readonly Loop[] {
+/** A new loop is added here, and runs in every node. */
+function backgroundLoops(options: NodeOptions, runs: RunsService): readonly Loop[] {
   const { store, log, retention } = options
   const of = (loop: LoopName) => ({ store, log, scheduler: timersOf(options, loop) })
   return [
-    node.intake,
     createPulse(of('pulse')),
     createAuditPlacer(of('audit')),
     createSweeper({
       ...of('sweeper'),
       serves: true,
-      onSwept: (swept) => node.runs.runsEnded(swept),
+      onSwept: (swept) => runs.runsEnded(swept),
     }),
     atOnce(createPurger({ ...of('purger'), retention })),
     atOnce(createReconciler(of('reconciler'))),
-    atOnce(node.catchUp),
-    ...(node.publisher === null ? [] : [node.publisher]),
   ]
 }
 

@@ -149,7 +149,7 @@ class Teller {
     })
   }
 
-  /** An arrival with what it came to, where that is no run's own row. */
+  /** An arrival with what it led to, unless a row of a run says that. */
   #webhook(row: AuditRow): Line[] {
     if (!this.#isOfTold(row)) return []
     const isReplay = row.type === 'operator.replay_requested'

@@ -269,7 +269,7 @@ function takenOver(existing: Delivery, run: Run): AuditDraft[] {
   ]
 }
 
-/** A message that is no run's: to an address, once. */
+/** A message without a run: sent once to an address. */
 export interface NewMessage {
   readonly channel: string
   readonly target: string

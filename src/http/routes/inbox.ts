@@ -55,7 +55,7 @@ export function inboxRoutes(app: App, deps: HttpDeps): void {
     {
       config: {
         access: replayInboxEntry.reach,
-        answers: { 202: 'It will be decided again, by the current configuration.' },
+        answers: { 202: 'It will be processed again, with the current configuration.' },
       },
       schema: {
         operationId: 'replayInboxEntry',
