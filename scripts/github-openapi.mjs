@@ -2,8 +2,9 @@
  * `node scripts/github-openapi.mjs`: run by hand, when GitHub's description of its API has changed.
  * Cuts what the simulator answers and sends out of that description and writes it to
  * test/simulator/github-openapi.json; writes the names of all webhook events and their actions to
- * src/settings/github-events.ts. The whole is 400 MB unpacked, so it is fetched into a temporary
- * folder and never a dependency. What only people read is left out; the forms stay as they are.
+ * src/settings/config-file/github-events.ts. The whole is 400 MB unpacked, so it is fetched into a
+ * temporary folder and never a dependency. What only people read is left out; the forms stay as
+ * they are.
  */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -89,7 +90,10 @@ writeFileSync(join(root, 'test', 'simulator', 'github-openapi.json'), text)
 console.log(`${version}: ${operations.length} operations, ${text.length} bytes`)
 
 const events = actionsByEvent()
-writeFileSync(join(root, 'src', 'settings', 'github-events.ts'), await printEvents(events))
+writeFileSync(
+  join(root, 'src', 'settings', 'config-file', 'github-events.ts'),
+  await printEvents(events),
+)
 console.log(`${Object.keys(events).length} webhook events`)
 
 /** One file of the package, without unpacking the rest. */
@@ -179,7 +183,7 @@ async function printEvents(actions) {
  */
 export const githubEvents: Readonly<Record<string, readonly string[]>> = ${JSON.stringify(actions)}
 `
-  const path = join(root, 'src', 'settings', 'github-events.ts')
+  const path = join(root, 'src', 'settings', 'config-file', 'github-events.ts')
   return await format(text, { ...(await resolveConfig(path)), filepath: path })
 }
 

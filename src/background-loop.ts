@@ -1,14 +1,14 @@
 /**
- * One start/stop contract for every background loop.
+ * How every background loop starts, runs its passes and stops.
  *
- * What must hold: passes never overlap; a failing pass is reported and the loop goes on; `stop`
- * resolves after the pass in hand has ended, and no pass begins after that.
+ * What must hold: passes never overlap. A failing pass is reported, and the loop goes on. `stop`
+ * resolves after the current pass has ended, and no pass begins after that.
  */
 import type { Cancel, Scheduler } from './scheduler.ts'
 
 export interface BackgroundLoop {
   start(): void
-  /** Runs a pass now (or right after the one in hand) and resolves when it has ended. */
+  /** Runs a pass now, or right after the current one, and resolves when it has ended. */
   kick(): Promise<void>
   stop(): Promise<void>
 }

@@ -1,12 +1,11 @@
 /**
- * Puts the program together. Everything it builds is handed its clock, randomness, timers and
- * connections from here. It loads every part there is, so whoever needs only the store takes
- * open-store.ts.
+ * Assembles the server. It passes clock, randomness, timers and connections to every part. It loads
+ * all parts, so a program that needs only the store uses open-store.ts.
  */
 import type { AddressInfo } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import { createAuditFeed } from './audit/feed.ts'
-import { examineAll } from './doctor/doctor.ts'
+import { runDoctor } from './doctor/doctor.ts'
 import { SetupError } from './errors.ts'
 import type { PublishingRules } from './domain/outbox/schedule.ts'
 import type { GitHubConnection, OwnAccount } from './github.ts'
@@ -17,7 +16,7 @@ import { hostCheck } from './http/access/host-check.ts'
 import { tokenToucher } from './http/access/token-touch.ts'
 import { TokenWatch } from './http/access/token-watch.ts'
 import { createHttpServer, listenOn } from './http/server.ts'
-import type { CatchUpReport } from './intake/catch-up-report.ts'
+import type { CatchUpReport } from './intake/catch-up/catch-up-report.ts'
 import { learnRename } from './learn-rename.ts'
 import type { Log } from './log.ts'
 import {
@@ -36,22 +35,22 @@ import type { CheckIsOurs } from './outbox/is-ours.ts'
 import type { Runs } from './runs/runs.ts'
 import { openSandbox } from './sandbox.ts'
 import { hashSecret } from './secrets.ts'
-import { budgetLimits } from './settings/budget-limits.ts'
-import { publishRights } from './settings/publish-rights.ts'
-import { runPolicy } from './settings/run-policy.ts'
+import { budgetLimits } from './settings/run-types/publishing-rules.ts'
+import { publishRights } from './settings/run-types/publish-rights.ts'
+import { runPolicy } from './settings/run-types/run-policy.ts'
 import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
 
 export interface App {
   readonly store: Store
   readonly runs: Runs
-  /** Who we act as, once GitHub was asked; null when it did not say. */
+  /** Our own account, after GitHub was first asked. Null if GitHub did not answer. */
   ownAccount(): Promise<OwnAccount | 'refused' | null>
-  /** What follows from a restore of the database; null when there was none. */
+  /** What a person must know after a restore of the database. Null if there was none. */
   restoreNote(): Promise<RestoreNote | null>
-  /** Takes requests; resolves when it does. */
+  /** Resolves when the server accepts requests. */
   listen(): Promise<{ readonly url: string }>
-  /** Finishes what is in hand, then lets go of everything. */
+  /** Finishes what is in progress, then closes everything. */
   close(): Promise<void>
 }
 
@@ -60,13 +59,13 @@ export interface ComposeOptions extends Partial<Machine> {
   readonly webhookSecrets: readonly string[]
   readonly log: FastifyBaseLogger
   readonly version: string
-  /** Stands in for GitHub; else it is asked as the settings say. */
+  /** Used instead of the GitHub that the settings name. */
   readonly github?: GitHubConnection
-  /** Where it differs from what the settings and the defaults say. */
+  /** Overrides the settings and the defaults. */
   readonly publishing?: Partial<PublishingRules>
 }
 
-/** Null in the sandbox, whose simulated GitHub is only published to. */
+/** Returns null in the sandbox, because nothing is asked of its simulated GitHub. */
 export function openGitHub(
   settings: Settings,
   options: Machine & {
@@ -91,7 +90,7 @@ export function openGitHub(
   })
 }
 
-/** What GitHub has to send for the configured types to start, and to end with a closed one. */
+/** The events that GitHub must send, so that the run types start, and end when a pull is closed. */
 function eventsOf({ runs }: Settings): readonly string[] {
   const named = Object.values(runs).flatMap(({ on, rerunOn }) => Object.keys({ ...on, ...rerunOn }))
   const closes = named.some((name) => /^(pull_request|issue_comment)/.test(name))
@@ -121,7 +120,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     publishTo: github ?? openSandbox({ ...machine, log, version }),
   })
   const stopping = new AbortController()
-  const http = openDoor(settings, options, {
+  const http = openHttp(settings, options, {
     ...machine,
     ...{ store, log, metrics, github, metricsPage: metrics, stopping: stopping.signal },
     runs: node.runs,
@@ -149,7 +148,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   }
 }
 
-/** What a node takes from the settings. */
+/** The settings that a node needs. */
 function nodeSettings(settings: Settings) {
   return {
     types: settings.runs,
@@ -162,12 +161,12 @@ function nodeSettings(settings: Settings) {
   }
 }
 
-type DoorParts = Omit<Parameters<typeof createHttpServer>[0], MadeForTheDoor> &
+type HttpParts = Omit<Parameters<typeof createHttpServer>[0], MadeByOpenHttp> &
   Machine & {
     readonly github: ReturnType<typeof openGitHub>
     readonly store: Store
   }
-type MadeForTheDoor =
+type MadeByOpenHttp =
   | 'auditFeed'
   | 'adminTokenHash'
   | 'budgetLimits'
@@ -181,7 +180,7 @@ type MadeForTheDoor =
   | 'sandbox'
   | 'doctor'
 
-function openDoor(settings: Settings, options: ComposeOptions, parts: DoorParts) {
+function openHttp(settings: Settings, options: ComposeOptions, parts: HttpParts) {
   const { store, clock, github } = parts
   const { adminToken, version, log } = options
   return createHttpServer({
@@ -198,16 +197,16 @@ function openDoor(settings: Settings, options: ComposeOptions, parts: DoorParts)
     version,
     sandbox: settings.mode === 'sandbox',
     doctor: () =>
-      examineAll({
+      runDoctor({
         settings,
-        look: () => inspectDatabase(settings.database, { clock, readThrough: false }),
+        inspect: () => inspectDatabase(settings.database, { clock, readThrough: false }),
         store: () => Promise.resolve(store),
         github: () => github,
       }),
   })
 }
 
-/** A node beside whoever serves the store, or while nobody does: for commands that work once. */
+/** A node for one-off commands. It works whether or not a server uses the same store. */
 function nodeBeside(store: Store, settings: Settings, options: Parameters<typeof openGitHub>[1]) {
   const github = openGitHub(settings, options)
   return openNode({
@@ -225,7 +224,7 @@ export async function catchUpBeside(
   return await nodeBeside(store, settings, options).catchUpOnce()
 }
 
-/** Asks GitHub, beside whoever serves the store, whether something there is a delivery's own. */
+/** Asks GitHub whether something there belongs to a delivery, as a one-off command. */
 export async function checkIsOursBeside(
   store: Store,
   settings: Settings,
@@ -253,7 +252,7 @@ async function openServedStore(settings: Settings, options: OpenStoreOptions): P
   }
 }
 
-/** A sandbox's runs never reached GitHub: going live on top of them would believe they had. */
+/** The runs of a sandbox never reached GitHub. A live server would believe that they had. */
 async function refuseOtherMode(store: Store, settings: Settings): Promise<void> {
   const mode = await store.upkeep.recordMode(settings.mode)
   if (mode === settings.mode) return

@@ -1,7 +1,7 @@
 /** The compiler checks that a config needs no annotations; the test, that it loads. */
 import { expect, test } from 'vitest'
 import { defineConfig } from './config.ts'
-import { configSchema } from './settings/config-schema.ts'
+import { configSchema } from './settings/config-file/config-schema.ts'
 
 test('a config with everything in it has the right types and passes the checks', () => {
   const config = defineConfig({
@@ -29,7 +29,7 @@ test('a config with everything in it has the right types and passes the checks',
   expect(configSchema.safeParse(config).success).toBe(true)
 })
 
-test('what is wrong is also wrong for the compiler', () => {
+test('a wrong config is also an error for the compiler', () => {
   // @ts-expect-error a secret has no key
   defineConfig({ adminToken: 'x' })
   // @ts-expect-error a misspelling

@@ -1,17 +1,17 @@
 /**
- * The shape of `holdfast.config.ts`, for the person who writes one. Everything is optional; what a
- * file leaves out has the default named here. `defineConfig` only lends its types: the file is
- * checked when it is loaded, with the same rules.
+ * The shape of `holdfast.config.ts`, for the person who writes one. Everything is optional. If a
+ * file leaves something out, it has the default named here. `defineConfig` only adds the types. The
+ * file is checked when it is loaded.
  */
 import type { ChannelName } from './channels/github-channels.ts'
 import type { Role } from './domain/role.ts'
 import type { OnNewer } from './domain/run.ts'
-import type { PlainSettings } from './settings/options.ts'
+import type { PlainSettings } from './settings/options/options.ts'
 
 export interface Config extends PlainSettings {
   /**
-   * Run types by name. Left out: the type `review`, executed by a remote worker. A file that names
-   * `review` keeps its `on`, `rerunOn` and `when` unless it gives others.
+   * Run types by name. Default: the type `review`, executed by a remote worker. If a file names
+   * `review`, it keeps the default `on`, `rerunOn` and `when` unless the file gives others.
    */
   readonly runs?: Readonly<Record<string, RunTypeConfig>>
   /** How single channels behave, by channel name. */
@@ -19,7 +19,7 @@ export interface Config extends PlainSettings {
   readonly retention?: RetentionConfig
 }
 
-/** GitHub event names, each with the actions that count; an empty list counts every action. */
+/** GitHub event names, each with its actions. An empty list means every action. */
 export type EventFilter = Readonly<Record<string, readonly string[]>>
 
 export interface IncomingEvent {
@@ -33,23 +33,23 @@ export interface IncomingEvent {
   readonly payload: any
 }
 
-/** True starts it; false or a text does not, and the text is shown as the reason. */
+/** True starts a run. False or a text does not, and the text is shown as the reason. */
 export type When = (event: IncomingEvent) => boolean | string
 
 interface TriggerConfig {
-  /** What starts it. Default: nothing but a claim; for `review` what it has without a file. */
+  /** Events that start a run. Default: none, only a claim does; `review` has its own default. */
   readonly on?: EventFilter
-  /** What makes a finished one start again, also an event that `on` names too. */
+  /** Events that start a run again, even if it has finished. They may also be in `on`. */
   readonly rerunOn?: EventFilter
   readonly when?: When
-  /** Least role the sender must have in the repository. Default: anybody's event counts. */
+  /** The lowest role that the sender needs in the repository. Default: none is needed. */
   readonly by?: Role
-  /** Whether pull requests of our own account start it. Default: false. */
+  /** Whether pull requests of Holdfast's own account start a run. Default: false. */
   readonly own?: boolean
 }
 
 interface ExecutionLimits {
-  /** Milliseconds one holder may work; then it fails. Default: 3,600,000. */
+  /** Milliseconds that one holder may work; then the run fails. Default: 3,600,000. */
   readonly timeoutMs?: number
   /** Milliseconds it may wait for a worker; then it fails with `no_worker`. Default: 3,600,000. */
   readonly pendingTimeoutMs?: number
@@ -69,17 +69,17 @@ export interface RunTypeConfig extends TriggerConfig, ExecutionLimits {
    * writes a check run of the same name as well, unless `check` is false. False writes neither.
    */
   readonly status?: { readonly context?: string; readonly check?: boolean } | false
-  /** What its runs may publish beside that. Default: comments, and reviews that only comment. */
+  /** What else its runs may publish. Default: comments, and reviews that only comment. */
   readonly publish?: PublishConfig
 }
 
-/** No run may publish under a context that shows the result of a run type, its own included. */
+/** No run may publish under the status context of a run type, not even of its own type. */
 export interface PublishConfig {
   /** Default: comments and reviews, and what `contexts` and `labels` need. */
   readonly channels?: readonly ChannelName[]
-  /** Contexts of statuses, names of check runs; `ci/*` allows all that begin so. Default: none. */
+  /** Status contexts and check names; `ci/*` allows all that begin with `ci/`. Default: none. */
   readonly contexts?: readonly string[]
-  /** Labels it may set and remove; `size/*` allows all that begin so. Default: none. */
+  /** Labels to set and remove; `size/*` allows all that begin with `size/`. Default: none. */
   readonly labels?: readonly string[]
   /** Whether its reviews may approve or request changes. Default: false. */
   readonly approve?: boolean
@@ -90,15 +90,15 @@ export interface ChannelConfig {
   readonly retry?: RetryConfig
 }
 
-/** Default: after 1, 2 and 4 seconds, then ever more rarely until the deadline. */
+/** Default: after 1, 2 and 4 seconds, then with growing waits until the deadline. */
 export interface RetryConfig {
-  /** How often it is sent again; then it has FAILED. Default: until the deadline. */
+  /** How often it is sent again; then it is FAILED. Default: until the deadline. */
   readonly maxRetries?: number
   /** Milliseconds before the first retry. Default: 1000. */
   readonly initialMs?: number
-  /** By how much each wait is longer than the one before. Default: 2. */
+  /** Each wait is this many times the one before. Default: 2. */
   readonly factor?: number
-  /** Milliseconds that no wait exceeds. Default: 900,000. */
+  /** Milliseconds of the longest wait. Default: 900,000. */
   readonly maxMs?: number
 }
 
@@ -108,7 +108,7 @@ export interface RetentionConfig {
   readonly finishedDays?: number
   /** Default: 7. */
   readonly supersededDays?: number
-  /** Default: 7; at least 4, because a delivery can be sent again by hand for 3 days. */
+  /** Default: 7. At least 4, because GitHub can send a webhook again for 3 days. */
   readonly inboxDays?: number
   /** Default: 90. */
   readonly auditDays?: number

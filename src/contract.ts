@@ -1,8 +1,8 @@
 /**
- * The contract: every request and answer of the HTTP interface as a schema. Requests are checked
- * by it, answers written through it, the OpenAPI document made from it, and other doors read it.
+ * The contract: a schema for every request and answer of the HTTP API. It checks requests and
+ * answers, and the OpenAPI document is made from it. The command line and the library use it too.
  *
- * What must hold: objects are strict, so that a misspelt field is refused and named, never ignored.
+ * What must hold: objects are strict, so a misspelt field is refused by its name and never ignored.
  */
 export * from './contract/answers.ts'
 export * from './contract/audit.ts'

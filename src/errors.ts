@@ -1,7 +1,7 @@
 /**
- * Errors by what happens next. The class says whether to try again, the `code` is what programs
- * read, the message says what is wrong and the hint what to do about it. None of them ever carries
- * a secret.
+ * Errors, by what to do about them. The class says whether to try again, the `code` is for
+ * programs, the message says what is wrong and the hint what to do. No error ever contains a
+ * secret.
  */
 
 interface ErrorOptionsWithHint {
@@ -21,19 +21,19 @@ export abstract class HoldfastError extends Error {
   }
 }
 
-/** Asked for something that is not there. */
+/** The thing that was asked for does not exist. */
 export class NotFoundError extends HoldfastError {}
 
-/** The state of things does not allow it; asking again unchanged will not help. */
+/** The present state does not allow it. Repeating the same call does not help. */
 export class ConflictError extends HoldfastError {}
 
-/** Whoever asks is not known here any more. */
+/** The caller's token is no longer valid. */
 export class UnauthorizedError extends HoldfastError {}
 
-/** Whoever asks has no right to it; the hint says who gives it. */
+/** The caller has no right to it. The hint says how to get that right. */
 export class ForbiddenError extends HoldfastError {}
 
-/** The input is wrong; `field` names the part of it. */
+/** The input is invalid; `field` names the part. */
 export class InvalidInputError extends HoldfastError {
   readonly field: string
 
@@ -43,22 +43,22 @@ export class InvalidInputError extends HoldfastError {
   }
 }
 
-/** The store cannot be reached or used now; whether it did it may be unknown, later may work. */
+/** The store cannot be reached or used now. The change may have been stored. Try again later. */
 export class StoreUnavailableError extends HoldfastError {}
 
 /**
- * The store is there, but others held what was wanted for too long. Nothing was changed. Not a
- * reason to fail open: whoever holds it is probably at the same work.
+ * The store can be reached, but others had locked the same rows for too long. Nothing was changed.
+ * This is no reason to fail open, because somebody else is probably doing the same work.
  */
 export class StoreContendedError extends HoldfastError {}
 
 /**
- * GitHub did not let us find out whether something was published: neither yes nor no. Publish
- * nothing now; asking again later may work.
+ * GitHub could not be asked whether something was published, so it may be published or not. Publish
+ * nothing now, and ask again later.
  */
 export class OutputUnknownError extends HoldfastError {}
 
-/** The program cannot start or go on like this; a person has to change something. */
+/** The program cannot start or continue. A person has to change something. */
 export class SetupError extends HoldfastError {}
 
 export function runNotFound(runId: string): NotFoundError {

@@ -1,6 +1,6 @@
 /**
- * Our own ids: a prefix that says what it names, the time in ten characters, then 80 random bits.
- * They sort by time as plain bytes, which is why both databases compare them bytewise.
+ * Our own ids: a prefix that says what the id names, the time in ten characters, then 80 random
+ * bits. As plain bytes they sort by time, so both databases compare them by bytes.
  */
 import type { Random } from './random.ts'
 
@@ -14,13 +14,13 @@ export function makeId(prefix: IdPrefix, nowMs: number, random: Random): string 
   return makeIdFloor(prefix, nowMs) + tail
 }
 
-/** Sorts before every id of this kind made at `nowMs` or later. */
+/** A text that sorts before every id of this kind that is made at `nowMs` or later. */
 export function makeIdFloor(prefix: IdPrefix, nowMs: number): string {
   let time = ''
-  let rest = Math.max(0, Math.floor(nowMs))
+  let remaining = Math.max(0, Math.floor(nowMs))
   for (let i = 0; i < 10; i++) {
-    time = (alphabet[rest % 32] ?? '0') + time
-    rest = Math.floor(rest / 32)
+    time = (alphabet[remaining % 32] ?? '0') + time
+    remaining = Math.floor(remaining / 32)
   }
   return `${prefix}_${time}`
 }

@@ -1,4 +1,5 @@
-// Goal: whoever catches an error of the library finds its class in the package and on its page.
+// Goal: a program that catches an error of the library finds its class in the package and on its
+// page.
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import * as library from './index.ts'
@@ -6,12 +7,12 @@ import * as library from './index.ts'
 const page = readFileSync(new URL('../docs/guides/library.md', import.meta.url), 'utf8')
 const exported = Object.keys(library).filter((name) => name.endsWith('Error'))
 
-test('the error classes on the page are those that are exported', () => {
+test('the page lists exactly the exported error classes', () => {
   const named = new Set(page.match(/\b[A-Z][A-Za-z]+Error\b/g))
   expect([...named].toSorted()).toEqual(exported.toSorted())
 })
 
-test('all of them are errors of the library, so that one class catches them all', () => {
+test('all of them extend one class, which catches them all', () => {
   for (const [name, value] of Object.entries(library)) {
     if (!name.endsWith('Error') || name === 'HoldfastError') continue
     expect((value as { prototype: unknown }).prototype, name).toBeInstanceOf(library.HoldfastError)

@@ -1,6 +1,7 @@
 /**
- * GitHub redirected us from an old name to a new one: both are the same repository. The old name is
- * stored first, as an alias; otherwise the runs known by it would belong to another repository.
+ * Stores that GitHub redirected us from an old name of a repository to a new one. The old name is
+ * stored first, as an alias. Otherwise the runs with the old name would belong to another
+ * repository.
  */
 import type { StorePart } from './store.ts'
 

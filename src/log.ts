@@ -1,4 +1,4 @@
-/** What the parts of the program may say to the log. pino and Fastify's logger both fit. */
+/** The log methods that the program uses. pino and Fastify's logger both have them. */
 import type { Logger } from 'pino'
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>

@@ -1,17 +1,17 @@
 /**
- * What the markers of our deliveries are known by (channels/marker.ts). Made from what a run is on
- * GitHub, never from anything of one store, so that every store makes the same.
+ * The keys in the markers of our deliveries (channels/marker.ts). They are made from facts about a
+ * run on GitHub and never from data of one store, so that every store makes the same keys.
  */
 import { hash } from 'node:crypto'
 
-/** Part of every comment we write: short, and telling nothing. */
+/** A hash, because it is part of every comment: it is short and reveals nothing. */
 export function markerKeyOf(text: string): string {
   return hash('sha256', text, 'hex').slice(0, 32)
 }
 
 /**
- * Of something that a run publishes itself. It begins with what is the same for all that a run of
- * this type on these commits publishes, so that it is known for such without a store.
+ * The key of an output that a run publishes itself. All outputs of runs of this type on these
+ * commits begin with the same text, so they can be recognised without a store.
  */
 export function ownMarkerKey(run: MarkedRun, text: string): string {
   return `${ownMarkerStart(run)}${markerKeyOf(text)}`

@@ -1,44 +1,46 @@
 /**
- * Port: what is counted and measured while the program works. Every call is cheap and never throws;
- * texts that come from outside are bounded by whoever keeps the counts.
+ * Port: what is counted and measured while the program runs. Every call is cheap and never throws.
+ * The implementation limits how many different texts from outside it keeps.
  */
 export interface Metrics {
   claimed(type: string, reason: string): void
   runEnded(type: string, state: string): void
-  /** A run was taken from a holder that did not renew its lease. */
+  /** A holder lost its run, because it did not renew the lease. */
   leaseLost(): void
-  /** `ms` from the call to the answer, with all waiting and repeating in between. */
+  /** `ms`: from the call to the answer, including waits and repeats. */
   storeAnswered(verb: string, ms: number): void
-  /** How many were carried by one commit (`group`), or by one set of statements (`batch`). */
+  /**
+   * How many transactions one commit had (`group`), or how many requests one transaction (`batch`).
+   */
   committedTogether(kind: 'group' | 'batch', count: number): void
-  /** A transaction met others at the same rows: tried once more, or its caller was told. */
+  /** A transaction conflicted with others: it was repeated, or given up with an error. */
   storeRepeated(what: 'again' | 'given_up'): void
   httpAnswered(answer: HttpAnswer): void
-  /** A signed delivery was answered. */
+  /** A signed webhook was answered. */
   webhook(event: string, decision: string): void
-  /** `lagMs` after it was received. */
+  /** `lagMs`: time since it was received. */
   inboxProcessed(lagMs: number): void
-  /** A webhook could not be processed now, and why; it is tried again, or given up. */
+  /** A webhook could not be processed now. It is tried again, or given up. */
   inboxPutOff(why: PutOffReason): void
-  /** `ok`, or what kind of trouble it was. */
+  /** `ok`, or the kind of error. */
   githubAsked(kind: string): void
-  /** A delivery was tried: how the attempt ended, or `late`. */
+  /** How an attempt to send a delivery ended, or `late`. */
   attempted(channel: string, outcome: string): void
-  /** `lagMs` after it was wanted. */
+  /** `lagMs`: time since it was to be published. */
   published(channel: string, lagMs: number): void
 }
 
 export type PutOffReason = 'github' | 'contended' | 'store' | 'fault'
 
 export interface HttpAnswer {
-  /** The pattern, not the path; null where there is none. */
+  /** The pattern of the route, not the path; null if there is none. */
   readonly route: string | null
   readonly method: string
   readonly status: number
   readonly ms: number
 }
 
-/** All of it as a scraper reads it. */
+/** All metrics, as Prometheus reads them. */
 export interface MetricsPage {
   readonly contentType: string
   text(): Promise<string>
@@ -46,7 +48,7 @@ export interface MetricsPage {
 
 const ignore = (): void => undefined
 
-/** For the library, which has nobody to show them to. */
+/** For the library, where nobody reads metrics. */
 export const noMetrics: Metrics = {
   claimed: ignore,
   runEnded: ignore,

@@ -1,25 +1,26 @@
 /**
- * One node: everything that works on a store, assembled from ports in one place. `serve`, commands
- * that work once, the tests and the simulation all get theirs here, so that a background loop that
- * is added below (`backgroundLoops`) runs in each of them.
+ * One node: everything that works on a store, assembled from ports in one place. `serve`, one-off
+ * commands, the tests and the simulation all use it. So a background loop that is added below
+ * (`backgroundLoops`) runs in each of them.
  *
- * What must hold: it opens nothing, and knows neither settings nor any database. The order of
- * starting: nothing may be taken from a holder before it is known how long holders could not reach
- * us; what a dead predecessor sent without an answer is in doubt before anything else is sent.
+ * What must hold: this file opens nothing, and knows no settings and no database. The order of
+ * starting matters. Before a run is taken from a holder, it must be known how long holders could
+ * not reach us. Before anything is sent, the unanswered deliveries of an earlier process must be in
+ * doubt.
  */
-import { createAuditPlacer } from './audit/placer.ts'
+import { createAuditNumbering } from './audit/number-rows.ts'
 import type { Clock } from './clock.ts'
 import type { BudgetLimits } from './domain/outbox/budget.ts'
 import type { GitHub, GitHubCalls, GitHubConnection } from './github.ts'
-import type { CatchUpReport } from './intake/catch-up-report.ts'
-import { createCatchUp, type CatchUp } from './intake/catch-up.ts'
-import { GitHubQuestions } from './intake/github-questions.ts'
+import type { CatchUpReport } from './intake/catch-up/catch-up-report.ts'
+import { createCatchUp, type CatchUp } from './intake/catch-up/catch-up.ts'
+import { GitHubQuestions } from './intake/asking/github-questions.ts'
 import { openIntake, type OpenedIntake } from './intake/open-intake.ts'
-import type { RunTypes } from './intake/route-event.ts'
+import type { RunTypes } from './intake/events/route-event.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { CheckIsOurs } from './outbox/is-ours.ts'
-import { openIsOurs, openOutbox } from './outbox/open-outbox.ts'
+import { openIsOurs, openOutbox } from './github-outbox/open-outbox.ts'
 import type { Publisher } from './outbox/publisher.ts'
 import { createReconciler } from './outbox/reconciler.ts'
 import type { Random } from './random.ts'
@@ -30,21 +31,31 @@ import { createSweeper } from './runs/sweeper.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Store } from './store.ts'
 
-export type LoopName =
-  'pulse' | 'audit' | 'sweeper' | 'purger' | 'reconciler' | 'intake' | 'catchUp' | 'publisher'
+/** Every background loop of a node. */
+export const loopNames = [
+  'pulse',
+  'audit',
+  'sweeper',
+  'purger',
+  'reconciler',
+  'intake',
+  'catchUp',
+  'publisher',
+] as const
+export type LoopName = (typeof loopNames)[number]
 
 export interface NodeOptions {
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
   readonly scheduler: Scheduler
-  /** Other timers for a loop; the simulation lets some of them run less often. */
+  /** Other timers for a loop. In the simulation some loops run less often. */
   readonly schedulerFor?: (loop: LoopName) => Scheduler
   readonly log: Log
   readonly metrics: Metrics
-  /** What is published to; a simulated one in the sandbox. Null: this node publishes nothing. */
+  /** Where it publishes; in the sandbox a simulated GitHub. Null: this node publishes nothing. */
   readonly publishTo: (GitHub & GitHubCalls) | null
-  /** Who is asked for heads, roles and missed webhooks. Null in the sandbox: nobody knows. */
+  /** Where heads, roles and missed webhooks are asked for. Null in the sandbox. */
   readonly ask: GitHubConnection | null
   readonly types: RunTypes
   readonly webhookSecrets: readonly string[]
@@ -52,9 +63,9 @@ export interface NodeOptions {
   readonly policyOf: RunsOptions['policyOf']
   readonly retention: PurgerOptions['retention']
   readonly limits: BudgetLimits
-  /** Whose images are shown; nobody's when not given. */
+  /** Hosts whose images are shown. Default: none. */
   readonly imageHosts?: readonly string[]
-  /** No other process works on this store, as on SQLite: what a predecessor held is nobody's. */
+  /** No other process works on this store, as on SQLite. So leases from before are free. */
   readonly isAlone: boolean
 }
 
@@ -66,13 +77,13 @@ export interface HoldfastNode {
   /** Null when this node publishes nothing. */
   readonly publisher: Publisher | null
   readonly checkIsOurs: CheckIsOurs | null
-  /** Before requests are taken. */
+  /** Call this before requests are accepted. */
   prepare(): Promise<void>
   /** Starts every loop. */
   start(): Promise<void>
-  /** One pass of catch-up beside whoever serves the store, or while nobody does. */
+  /** One pass of catch-up, whether or not a server uses the same store. */
   catchUpOnce(): Promise<CatchUpReport>
-  /** Finishes what is in progress. The store stays open: it is its owner's. */
+  /** Finishes what is in progress. The store stays open, and its owner closes it. */
   stop(): Promise<void>
 }
 
@@ -97,7 +108,7 @@ export function openNode(options: NodeOptions): HoldfastNode {
   const background = backgroundLoops(options, runs)
   const publishing: readonly Loop[] = publisher === null ? [] : [publisher]
 
-  /** What brings new work stops first. */
+  /** Stops first, because it brings new work. */
   async function stopIntake(): Promise<void> {
     await catchUp.stop()
     await intake.stop()
@@ -145,7 +156,7 @@ function backgroundLoops(options: NodeOptions, runs: RunsService): readonly Loop
   const of = (loop: LoopName) => ({ store, log, scheduler: timersOf(options, loop) })
   return [
     createPulse(of('pulse')),
-    createAuditPlacer(of('audit')),
+    createAuditNumbering(of('audit')),
     createSweeper({
       ...of('sweeper'),
       serves: true,
@@ -160,7 +171,7 @@ function timersOf(options: NodeOptions, loop: LoopName): Scheduler {
   return options.schedulerFor?.(loop) ?? options.scheduler
 }
 
-/** One pass right away, and then by its timer. */
+/** Makes the loop run its first pass at once, and then by its timer. */
 function atOnce(loop: Loop & { kick(): Promise<void> }): Loop {
   return {
     start() {

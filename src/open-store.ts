@@ -1,7 +1,7 @@
 /**
- * Opens the database that the settings name: the only file that names concrete stores. It is apart
- * from compose.ts so that a command or a program that needs the store alone does not load the
- * server.
+ * Opens the database that the settings name. This is the only file that names concrete stores. It
+ * is separate from compose.ts, so that a command or program that needs only the store does not load
+ * the server.
  */
 import { githubDeclarations } from './channels/github-channels.ts'
 import { systemClock, type Clock } from './clock.ts'
@@ -12,16 +12,16 @@ import { measuredStore } from './metrics/measured-store.ts'
 import { noMetrics, type Metrics } from './metrics.ts'
 import { systemRandom, type Random } from './random.ts'
 import { systemScheduler, type Scheduler } from './scheduler.ts'
-import { retryRules } from './settings/retry-rules.ts'
+import { retryRules } from './settings/run-types/publishing-rules.ts'
 import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
 import { openSqlite, type StoreMachine } from './stores/open-sqlite.ts'
 
 export { openSharedMemory } from './stores/shared-memory.ts'
 export type { MemoryCopy, SharedMemory } from './stores/shared-memory.ts'
-export { backupDatabase, inspectDatabase as inspectDatabase } from './stores/upkeep.ts'
+export { backupDatabase, inspectDatabase } from './stores/upkeep.ts'
 
-/** What the program takes from its machine. Tests and the simulation give their own. */
+/** Time, randomness and timers. Tests and the simulation pass their own. */
 export interface Machine {
   readonly clock: Clock
   readonly random: Random
@@ -42,11 +42,11 @@ export interface OpenStoreOptions extends Partial<Machine> {
   readonly metrics?: Metrics
   readonly publishing?: Partial<PublishingRules>
   readonly log?: Log
-  /** Not given: those to GitHub. */
+  /** Default: the channels to GitHub. */
   readonly channels?: readonly ChannelDeclaration[]
 }
 
-/** `exclusive` is for servers and workers: a SQLite file takes one of them at a time. */
+/** `exclusive` is for servers and workers: only one of them at a time may use a SQLite file. */
 export async function openStore(
   settings: StoreSettings,
   options: OpenStoreOptions = {},
@@ -73,13 +73,13 @@ export async function openStore(
   return metrics === noMetrics ? store : measuredStore(store, metrics, machine.clock)
 }
 
-/** Its client is loaded only by those who use it. */
+/** The PostgreSQL client is loaded only if it is needed. */
 async function openPostgres(url: string, machine: StoreMachine): Promise<Store> {
   const postgres = await import('./stores/open-postgres.ts')
   return await postgres.openPostgres(url, machine)
 }
 
-/** The parts that the caller gives; the rest comes from `systemMachine`. */
+/** The parts that the caller gives. `systemMachine` has the others. */
 export function givenMachine(options: Partial<Machine>): Partial<Machine> {
   const { clock, random, scheduler } = options
   return {

@@ -1,11 +1,11 @@
 /**
- * The only file that asks the machine for randomness. Everything else is handed a Random, so that
- * a simulation with the same seed makes the same ids and the same jitter.
+ * The only file that asks the machine for randomness. Everything else is given a Random, so that a
+ * simulation with the same seed makes the same ids and the same pauses.
  */
 import { randomFillSync, randomInt } from 'node:crypto'
 
 export interface Random {
-  /** Bytes fit for secrets when this is the system's Random. */
+  /** The bytes of `systemRandom` are good enough for secrets. */
   bytes(count: number): Buffer
   /** A whole number in [0, below). */
   below(below: number): number
@@ -14,7 +14,7 @@ export interface Random {
 const pool = Buffer.allocUnsafeSlow(8192)
 let used = pool.length
 
-/** Asking the machine costs more than the bytes do, so they are fetched many at a time. */
+/** One question to the machine is slow, so many bytes are fetched at a time. */
 function takeBytes(count: number): Buffer {
   if (count > pool.length) return randomFillSync(Buffer.allocUnsafe(count))
   if (used + count > pool.length) {
@@ -22,7 +22,7 @@ function takeBytes(count: number): Buffer {
     used = 0
   }
   const taken = Buffer.from(pool.subarray(used, used + count))
-  // What was handed out is nowhere else.
+  // The bytes may become a secret, so they are not kept here.
   pool.fill(0, used, used + count)
   used += count
   return taken

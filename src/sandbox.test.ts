@@ -1,4 +1,4 @@
-// Goal: the sandbox shows repositories by their names, also those that are addressed by id.
+// Goal: the sandbox shows repositories by their names, also if they are addressed by id.
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { HandClock } from '../test/github/github-under-test.ts'
@@ -29,13 +29,13 @@ it('a repository that is addressed by id is shown by its name', async () => {
   expect(await comment('acme/widgets', 77)).toMatch(/\/acme\/widgets\/pull\/5$/)
 })
 
-it('one that was renamed is shown by its new name', async () => {
+it('a repository that was renamed is shown by its new name', async () => {
   const { comment } = sandbox()
   await comment('acme/widgets', 77)
   expect(await comment('acme/gadgets', 77)).toMatch(/\/acme\/gadgets\/pull\/5$/)
 })
 
-it('a name that another one has taken is that one’s', async () => {
+it('a name that another repository has taken shows that repository', async () => {
   const { github, comment } = sandbox()
   const { githubId } = await github.repositoryNamed('acme/widgets')
   expect(await comment('acme/widgets', githubId)).toMatch(/\/acme\/widgets\/pull\/5$/)
@@ -44,7 +44,7 @@ it('a name that another one has taken is that one’s', async () => {
   expect(await comment('acme/moved', githubId)).toMatch(/\/acme\/moved\/pull\/5$/)
 })
 
-it('the first id that a caller has told is right: everything exists here', async () => {
+it('the first id that a caller gives is accepted, because everything exists here', async () => {
   const { github } = sandbox()
   await github.repositoryNamed('acme/widgets')
   expect(await github.repositoryNamed('acme/widgets', 79)).toMatchObject({ githubId: 79 })

@@ -1,7 +1,8 @@
 /**
- * The sandbox: a simulated GitHub in this process, on which every repository and thread that is
- * written to exists from that moment on. Nothing leaves the machine, and it forgets with the
- * process: what stood there is found gone, and made anew, as if somebody had removed it.
+ * The sandbox: a simulated GitHub in this process. Every repository and thread exists from the
+ * moment in which something is written to it. Nothing leaves the machine. Its content is lost when
+ * the process ends: after a restart, what was published is missing and is created again, as if
+ * somebody had deleted it.
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from './clock.ts'
@@ -21,11 +22,11 @@ export interface SandboxOptions {
   readonly version: string
 }
 
-const ofRepository =
+const repositoryPath =
   /^\/(repos|repositories)\/((?<=repos\/)[^/]+\/[^/]+|\d{1,15})(?:\/(?:issues|pulls)\/(\d+))?/
-/** Above every id that GitHub gives out: what a webhook brings never means another repository. */
+/** Higher than every id of GitHub, so that an id from a webhook never means another repository. */
 const ownIdsFrom = 1e14
-const nowhereSha = '0'.repeat(40)
+const unknownSha = '0'.repeat(40)
 
 export function openSandbox(options: SandboxOptions): GitHub & GitHubCalls {
   const { clock, scheduler, random } = options
@@ -49,7 +50,7 @@ export function openSandbox(options: SandboxOptions): GitHub & GitHubCalls {
   })
   return {
     ...github,
-    /** Everything exists in the sandbox: the first id that a caller gives for a name is its id. */
+    /** In the sandbox the first id that a caller gives for a name is the repository's id. */
     repositoryNamed: (repo, unverifiedId) => {
       const holder = made.ids.get(repo.toLowerCase()) ?? ownIdsFrom
       if (unverifiedId != null && holder >= ownIdsFrom)
@@ -57,7 +58,7 @@ export function openSandbox(options: SandboxOptions): GitHub & GitHubCalls {
       return github.repositoryNamed(repo)
     },
     call: (repository, ...asked) => {
-      // A path by id says nothing of the name, and links are made with it.
+      // The path has only the id, but links need the name.
       const { repo, repoGithubId } = repository
       if (repoGithubId !== null) makeNamed(simulator, made, repoGithubId, repo)
       return github.call(repository, ...asked)
@@ -65,19 +66,19 @@ export function openSandbox(options: SandboxOptions): GitHub & GitHubCalls {
   }
 }
 
-/** What was made so far. */
+/** The repositories and threads that exist so far. */
 interface Made {
-  /** By id. */
+  /** The name by id. */
   readonly names: Map<number, string>
-  /** By lower-cased name: who has it now. */
+  /** The id by name in lower case. */
   readonly ids: Map<string, number>
   readonly threads: Set<string>
 }
 
 function makeKnown(simulator: GitHubSimulator, made: Made, path: string): void {
-  const [, way, repository, thread] = ofRepository.exec(path) ?? []
+  const [, kind, repository, thread] = repositoryPath.exec(path) ?? []
   if (repository === undefined) return
-  const isByName = way === 'repos'
+  const isByName = kind === 'repos'
   const id = isByName
     ? (made.ids.get(repository.toLowerCase()) ?? idOf(repository))
     : Number(repository)
@@ -85,10 +86,10 @@ function makeKnown(simulator: GitHubSimulator, made: Made, path: string): void {
   const name = made.names.get(id)
   if (name === undefined || thread === undefined || made.threads.has(`${id}#${thread}`)) return
   made.threads.add(`${id}#${thread}`)
-  simulator.addPull(name, { number: Number(thread), headSha: nowhereSha, baseSha: nowhereSha })
+  simulator.addPull(name, { number: Number(thread), headSha: unknownSha, baseSha: unknownSha })
 }
 
-/** It has this name from now on; another that had it until now has given it up. */
+/** Gives a repository this name. If another repository has it, that one gets a new name. */
 function makeNamed(simulator: GitHubSimulator, made: Made, id: number, name: string): void {
   const before = made.names.get(id)
   if (before?.toLowerCase() === name.toLowerCase()) return
@@ -105,7 +106,7 @@ function makeNamed(simulator: GitHubSimulator, made: Made, id: number, name: str
 
 const namelessOf = (id: number): string => `sandbox/${id}`
 
-/** The same in every process, because the store remembers it. */
+/** Every process makes the same id, because the store keeps it. */
 function idOf(name: string): number {
   const hash = createHash('sha256').update(name.toLowerCase()).digest()
   return ownIdsFrom + hash.readUInt32BE()

@@ -1,16 +1,16 @@
 /**
- * The only file that sets timers. Background work asks a Scheduler, so that tests fire timers by
- * hand and the simulation runs years in seconds.
+ * The only file that sets timers. Everything else is given a Scheduler, so that tests can fire
+ * timers themselves and the simulation runs years in seconds.
  */
 
 export type Cancel = () => void
 
 export interface Scheduler {
-  /** Runs `task` in the next turn of the event loop, after what is already queued in this one. */
+  /** Runs `task` in the next turn of the event loop, after everything that is already queued. */
   soon(task: () => void): void
   /** Runs `task` once after `ms`. A waiting timer keeps the process alive. */
   after(ms: number, task: () => void): Cancel
-  /** The same for background loops: a process with nothing else to do may end. */
+  /** The same for background loops, but a waiting timer does not keep the process alive. */
   afterInBackground(ms: number, task: () => void): Cancel
 }
 
@@ -27,7 +27,7 @@ export const systemScheduler: Scheduler = {
   },
 }
 
-/** Resolves after `ms` or when `signal` aborts; never rejects, so callers check the signal. */
+/** Resolves after `ms` or when `signal` aborts. It never rejects, so callers check the signal. */
 export function delay(scheduler: Scheduler, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) return resolve()

@@ -1,9 +1,9 @@
 /**
- * Bearer secrets: how they are made, and how they are kept. The store only ever holds the hash.
+ * Secrets of tokens and leases. The store keeps only their hashes.
  *
- * A lease's secret shows in two forms: `hfl_SECRET` is the lease token a worker sends in a body,
- * `hfr_RUN.SECRET` the run token a child process sends as its bearer. One secret, one hash, one
- * fence: whoever holds either form holds the lease. `hft_ID.SECRET` is a scoped token.
+ * A lease has one secret in two forms. `hfl_SECRET` is the lease token that a worker sends in a
+ * body. `hfr_RUN.SECRET` is the run token that a child process sends as its bearer token. Both have
+ * the same hash and fence, so either form proves the lease. `hft_ID.SECRET` is a scoped token.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Random } from './random.ts'
@@ -16,7 +16,7 @@ export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex')
 }
 
-/** Compares two hashes of equal form without telling by its duration where they differ. */
+/** Compares two hashes in constant time, so that the duration does not show where they differ. */
 export function sameHash(left: string, right: string): boolean {
   const a = Buffer.from(left)
   const b = Buffer.from(right)
@@ -27,7 +27,9 @@ export const leaseToken = (secret: string): string => `hfl_${secret}`
 export const runToken = (runId: string, secret: string): string => `hfr_${runId}.${secret}`
 export const scopedToken = (id: string, secret: string): string => `hft_${id}.${secret}`
 
-/** The hash a lease token would be kept under; a text of another form never matches a lease. */
+/**
+ * The hash that the store keeps for a lease token. A text of another form never matches a lease.
+ */
 export function hashLeaseToken(token: string): string {
   return token.startsWith('hfl_') ? hashSecret(token.slice(4)) : 'not-a-lease-token'
 }
@@ -38,7 +40,7 @@ export interface ParsedBearer {
   readonly secret: string
 }
 
-/** Splits a bearer of ours into its parts; null for anything else (an admin token, a guess). */
+/** Splits a run token or scoped token into its parts. Returns null for any other text. */
 export function parseBearer(bearer: string): ParsedBearer | null {
   const match = /^(hfr|hft)_([a-z0-9_]{1,100})\.([\w-]{1,200})$/.exec(bearer)
   if (match === null) return null

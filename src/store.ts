@@ -1,13 +1,15 @@
 /**
- * The store: the only truth, by noun. Every verb is one transaction, with its audit rows in it; no
- * connection or transaction crosses this port. A verb that rejects has changed nothing, unless it
- * rejects with StoreUnavailableError: a commit whose answer is lost is looked up before the verb
- * answers, but a store that stays away leaves it unknown.
+ * Port: the store, by noun. Every verb is one transaction that includes its audit rows. No
+ * connection and no transaction crosses this port.
  *
- * Deadlocks, serialisation failures, a busy file and lost compare-and-sets are retried inside; what
- * stays contended for half a minute is a StoreContendedError, never "unavailable".
+ * A verb that rejects has changed nothing, with one exception: StoreUnavailableError. If the answer
+ * to a commit is lost, the verb finds out whether it committed. If the store stays unreachable,
+ * that is unknown.
  *
- * A new noun is a file in src/store, a class in src/stores/nouns and a line here.
+ * The store itself retries after deadlocks, serialisation failures, a busy file and lost
+ * compare-and-sets. After half a minute it rejects with StoreContendedError, never "unavailable".
+ *
+ * A new noun is a file in src/store, a class in src/stores/sql-store and a line here.
  */
 import type { AuditStore } from './store/audit-store.ts'
 import type { CatchUpStore } from './store/catch-up-store.ts'
@@ -19,15 +21,15 @@ import type { TokenStore } from './store/token-store.ts'
 import type { UpkeepStore } from './store/upkeep-store.ts'
 
 export interface Store {
-  /** The store's one clock: this process's on SQLite, the server's on PostgreSQL. */
+  /** The time of the store: this process's clock on SQLite, the server's clock on PostgreSQL. */
   now(): number
-  /** Rejects with StoreUnavailableError unless the store answers and its clock is known. */
+  /** Rejects with StoreUnavailableError if the store does not answer or its clock is unknown. */
   ping(): Promise<void>
   close(): Promise<void>
 
-  /** Work on subjects: claimed, held, ended. */
+  /** Work on subjects: to claim it, to hold it, to end it. */
   readonly runs: RunStore
-  /** Webhooks: what came in, what was decided about it, what waits. */
+  /** Webhooks: what arrived, what was decided about it, what waits. */
   readonly inbox: InboxStore
   /** What has to leave, and who sends it. */
   readonly outbox: OutboxStore
@@ -35,14 +37,14 @@ export interface Store {
   readonly audit: AuditStore
   readonly tokens: TokenStore
   readonly repositories: RepositoryStore
-  /** What was heard, and what GitHub still has to be asked about. */
+  /** Which webhooks were received, and what GitHub still has to be asked about. */
   readonly catchUp: CatchUpStore
   /** Who serves the store, and what is past retention. */
   readonly upkeep: UpkeepStore
 }
 
 /**
- * What somebody needs of the store, by noun: `StorePart<{ runs: 'claim' | 'get'; audit: 'list' }>`.
+ * The part of the store that a caller needs: `StorePart<{ runs: 'claim' | 'get'; audit: 'list' }>`.
  */
 export type StorePart<P extends { readonly [N in Noun]?: keyof Store[N] }> = {
   readonly [N in keyof P & Noun]: Pick<Store[N], Extract<P[N], keyof Store[N]>>

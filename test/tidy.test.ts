@@ -182,6 +182,8 @@ describe('import rules', () => {
     ['src/stores/sql/a.ts', "const a = await import('fastify')", 'fastify'],
     ['src/simulator/a.ts', "import { a } from '../github/errors.ts'", 'src/github/errors.ts'],
     ['src/outbox/a.ts', "import { a } from '../github/client.ts'", 'src/github/client.ts'],
+    ['src/outbox/a.ts', "import { a } from '../github/errors.ts'", 'src/github/errors.ts'],
+    ['src/outbox/a.ts', "import { a } from '../github.ts'", 'src/github.ts'],
     ['src/outbox/a.ts', "import { a } from '../runs/b.ts'", 'src/runs/b.ts'],
     ['src/cli/runs/a.ts', "import { a } from '../../http/app.ts'", 'src/http/app.ts'],
     ['src/operations/a.ts', "import { a } from '../http/app.ts'", 'src/http/app.ts'],
@@ -198,7 +200,7 @@ describe('import rules', () => {
     ['src/stores/drivers/a.ts', "import pg from 'pg'"],
     ['src/stores/drivers/a.ts', "import { DatabaseSync } from 'node:sqlite'"],
     ['src/stores/drivers/a.ts', "import { b } from '../../errors.ts'"],
-    ['src/outbox/a.ts', "import { b } from '../github/errors.ts'"],
+    ['src/github-outbox/a.ts', "import { b } from '../github/errors.ts'"],
     ['src/domain/a.test.ts', "import { it } from 'vitest'"],
   ])('%s with %s goes the right way', (path, text) => {
     expect(find(importDirection, path, text)).toEqual([])

@@ -5,7 +5,7 @@ import type { Scheduler } from '../scheduler.ts'
 import type { AuditFilter } from '../store.ts'
 import { createAuditFeed, type AuditFeed, type AuditNews } from './feed.ts'
 
-/** Timers that a test fires by hand. */
+/** Timers that the test fires. */
 class HandScheduler implements Scheduler {
   readonly timers = new Map<object, { readonly ms: number; readonly task: () => void }>()
   soon = (task: () => void): void => task()
@@ -46,7 +46,7 @@ let looks: number
 let isAway: boolean
 let logged: string[]
 let feed: AuditFeed
-/** How many the store answers at once, because they are large. */
+/** How many rows the store returns at once, because they are large. */
 let rowsMax: number
 
 beforeEach(() => {
@@ -88,7 +88,7 @@ async function follow(after: number | null, filter: AuditFilter = {}) {
 
 const orders = (news: AuditNews | undefined) => news?.rows.map(({ order }) => order)
 
-/** Lets what was started come to where it waits for a timer. */
+/** Lets started work reach the point where it waits for a timer. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 async function look(): Promise<void> {
@@ -97,7 +97,7 @@ async function look(): Promise<void> {
   await settle()
 }
 
-it('any number of followers share one look, and nobody looks when nobody follows', async () => {
+it('any number of followers share one look, and without followers there is no look', async () => {
   expect(scheduler.timers.size).toBe(0)
   const followers = await Promise.all([follow(0), follow(0), follow(0)])
   await Promise.all(followers.map(({ next }) => next()))
@@ -124,7 +124,7 @@ it('a backlog comes in pages, without a look between them', async () => {
   stop()
 })
 
-it('large rows come in smaller pages, and none is passed over', async () => {
+it('large rows come in smaller pages, and no row is left out', async () => {
   rowsMax = 2
   rows.push(...Array.from({ length: 5 }, (_, i) => row(i + 1)))
   const { next, stop } = await follow(0)
@@ -135,7 +135,7 @@ it('large rows come in smaller pages, and none is passed over', async () => {
   stop()
 })
 
-it('a follower without a place begins after what there is', async () => {
+it('a follower without a position begins after the existing rows', async () => {
   rows.push(row(1), row(2))
   const { next, stop } = await follow(null)
   expect(await next()).toEqual({ rows: [], order: 2 })
@@ -146,7 +146,7 @@ it('a follower without a place begins after what there is', async () => {
   stop()
 })
 
-it('in a quiet time the place is told, also past what the filter leaves out', async () => {
+it('in a quiet time a follower gets the position, also past rows that its filter leaves out', async () => {
   const { next, stop } = await follow(0, { runId: 'mine' })
   await next()
   const news = next()
@@ -161,7 +161,7 @@ it('in a quiet time the place is told, also past what the filter leaves out', as
   stop()
 })
 
-it('a store that is away is told of once, and nothing is lost by it', async () => {
+it('a store that is down is logged once, and no row is lost', async () => {
   const { next, stop } = await follow(0)
   await next()
   isAway = true

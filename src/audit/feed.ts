@@ -1,10 +1,10 @@
 /**
- * The audit as it happens, for any number of followers.
+ * Sends new audit rows to any number of followers.
  *
- * What must hold: a follower gets every row after the place it named, once and in the order of
- * commits, through a store that is away for a while. All followers share one look at the store per
- * tick, made only while there is one of them; each then reads its own pages, and only as fast as it
- * is listened to.
+ * What must hold: a follower gets every row after the place that it named, once and in the order of
+ * commits, also if the store is away for a while. All followers share one query per tick, and there
+ * is none without followers. Each follower then reads its own pages, only as fast as it consumes
+ * them.
  */
 import type { AuditRow } from '../domain/audit.ts'
 import type { Log } from '../log.ts'
@@ -12,28 +12,28 @@ import type { Cancel, Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
 import type { AuditBite, AuditFilter, StorePart } from '../store.ts'
 
-const lookEveryMs = 250
+const queryEveryMs = 250
 const quietMsMax = 15_000
 const pageMax = 100
-/** The shared look tells of a store that is away; a follower only tries again. */
-const againMs = 1000
+/** The shared query logs that the store is away. A follower only tries again. */
+const retryMs = 1000
 
 export interface AuditFeed {
-  /** Resolves when it is known where to begin; ends when the signal fires. */
+  /** Resolves when it is known where to begin. The generator ends when the signal aborts. */
   follow(request: FollowRequest): Promise<AsyncGenerator<AuditNews, void>>
 }
 
 export interface FollowRequest {
-  /** Null begins with what is committed from now on. */
+  /** Null: begin with what is committed from now on. */
   readonly after: number | null
   readonly filter: AuditFilter
   readonly signal: AbortSignal
 }
 
 export interface AuditNews {
-  /** Empty at the beginning, and whenever it has been quiet for a while. */
+  /** Empty at the beginning, and if nothing happened for a while. */
   readonly rows: readonly AuditRow[]
-  /** Whoever begins after it again misses nothing. */
+  /** A follower that begins again after this place misses nothing. */
   readonly order: number
 }
 
@@ -52,7 +52,7 @@ class StoreAuditFeed implements AuditFeed {
   readonly #waiting = new Set<() => void>()
   #followers = 0
   #latest = 0
-  #cancelLook: Cancel | null = null
+  #cancelQuery: Cancel | null = null
   #isAway = false
 
   constructor(options: AuditFeedOptions) {
@@ -68,16 +68,16 @@ class StoreAuditFeed implements AuditFeed {
     const isGone = (): boolean => signal.aborted
     let order = start
     this.#followers++
-    this.#planLook()
+    this.#planQuery()
     try {
       yield { rows: [], order }
       while (!isGone()) {
-        // Known before the page is read, so the last page holds all up to it.
+        // Read before the page, so the last page contains everything up to it.
         const known = this.#latest
         const page = await this.#page(order, filter)
         if (isGone()) return
         if (page === null) {
-          await delay(this.#options.scheduler, againMs, signal)
+          await delay(this.#options.scheduler, retryMs, signal)
           continue
         }
         const { rows, more } = page
@@ -90,11 +90,11 @@ class StoreAuditFeed implements AuditFeed {
       }
     } finally {
       this.#followers--
-      this.#planLook()
+      this.#planQuery()
     }
   }
 
-  /** Null while the store is away. */
+  /** Returns null while the store is away. */
   async #page(order: number, filter: AuditFilter): Promise<AuditBite | null> {
     try {
       return await this.#options.store.audit.after(order, filter, pageMax)
@@ -103,7 +103,7 @@ class StoreAuditFeed implements AuditFeed {
     }
   }
 
-  /** True as soon as there may be something after this place; false when it stays quiet. */
+  /** Resolves to true once there may be rows after this place, to false after a quiet time. */
   #newsAfter(order: number, signal: AbortSignal): Promise<boolean> {
     if (this.#latest > order || signal.aborted) return Promise.resolve(true)
     return new Promise((resolve) => {
@@ -120,18 +120,18 @@ class StoreAuditFeed implements AuditFeed {
     })
   }
 
-  #planLook(): void {
+  #planQuery(): void {
     if (this.#followers === 0) {
-      this.#cancelLook?.()
-      this.#cancelLook = null
+      this.#cancelQuery?.()
+      this.#cancelQuery = null
       return
     }
-    this.#cancelLook ??= this.#options.scheduler.afterInBackground(lookEveryMs, () => {
-      void this.#look()
+    this.#cancelQuery ??= this.#options.scheduler.afterInBackground(queryEveryMs, () => {
+      void this.#query()
     })
   }
 
-  async #look(): Promise<void> {
+  async #query(): Promise<void> {
     try {
       const latest = await this.#options.store.audit.latestOrder()
       this.#isAway = false
@@ -145,7 +145,7 @@ class StoreAuditFeed implements AuditFeed {
       }
       this.#isAway = true
     }
-    this.#cancelLook = null
-    this.#planLook()
+    this.#cancelQuery = null
+    this.#planQuery()
   }
 }

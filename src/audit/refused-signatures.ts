@@ -1,22 +1,22 @@
 /**
- * Which webhooks were refused because of their signature, and whether that still matters: only
- * those of the last day, and only while none was accepted since. Anybody can send one wrong
- * signature; the secrets differ when nothing but wrong ones comes.
+ * Which webhooks were refused because of a wrong signature, and whether that still matters. Only
+ * those of the last day matter, and only if none was accepted since. Anybody can send one wrong
+ * signature; but if all are wrong, the secrets differ.
  */
 import type { AuditRow } from '../domain/audit.ts'
 import type { Store, StorePart } from '../store.ts'
 
 const refusalsMax = 100
 const dayMs = 24 * 60 * 60_000
-/** What only a webhook with a right signature leaves in the audit. */
+/** Only a webhook with a right signature has such a row in the audit. */
 const acceptedTypes = ['webhook.received', 'webhook.ignored', 'webhook.duplicate'] as const
 
 export interface Signatures {
-  /** Refused in the last day and after the last that was accepted, newest first. */
+  /** Refused in the last day and after the last accepted one, newest first. */
   readonly refused: readonly AuditRow[]
-  /** Whether some were refused in the last day before one was accepted. */
+  /** Whether others were refused in the last day, before one was accepted. */
   readonly someBefore: boolean
-  /** When a webhook last came with a right signature. */
+  /** When the last webhook with a right signature arrived. */
   readonly acceptedAt: number | null
 }
 
@@ -31,7 +31,7 @@ export async function readSignatures(
   return judgeSignatures(refused.items, times.length === 0 ? null : Math.max(...times), store.now())
 }
 
-/** `refusals` newest first. */
+/** `refusals`: newest first. */
 export function judgeSignatures(
   refusals: readonly AuditRow[],
   acceptedAt: number | null,

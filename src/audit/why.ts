@@ -1,26 +1,32 @@
 /**
- * `why`: what happened to a pull request, a run, a delivery or a webhook, and why, told in plain
- * words from audit and state alone. It claims nothing that they do not say, and says so when a part
- * is gone.
+ * `why`: what happened to a pull request, a run, a delivery or a webhook, and why. It uses only the
+ * audit and the current state, and says so if a part of the audit was removed.
  *
  *   question ──▶ facts (bounded reads) ──▶ headline ─┐
- *                                       ├▶ story ────┼─▶ layout (plain text)
+ *                                       ├▶ story ────┼─▶ plain text
  *                                       └▶ what-next ┘
  */
 import { channelsByName } from '../channels/github-channels.ts'
 import { targetText } from '../domain/outbox/target-text.ts'
 import { NotFoundError, runNotFound } from '../errors.ts'
-import { sentence } from '../sentences.ts'
+import { sentence } from '../texts/sentences.ts'
 import type { Facts, WhyStore } from './why/facts.ts'
 import { readDelivery, readRun, readThread, readWebhook } from './why/facts.ts'
-import { fullRunWords, outside, subjectWords, textOf } from './why/names.ts'
+import {
+  cleanText,
+  clockOf,
+  dayOf,
+  fullRunWords,
+  subjectWords,
+  textOf,
+  timeWords,
+} from './why/names.ts'
 import { notAQuestion, readQuestion } from './why/question.ts'
 import type { Awaited } from './why/delivery-state.ts'
 import { deliveryState, shownWords } from './why/delivery-state.ts'
 import { runState, threadHeadline, webhookWords } from './why/headline.ts'
-import { plainText } from './why/layout.ts'
 import type { StoryEntry } from './why/story.ts'
-import { tellStory } from './why/story.ts'
+import { storyOf } from './why/story.ts'
 import type { Action } from './why/what-next.ts'
 import { actionsForUnknown, actionsOf, awaitedOf } from './why/what-next.ts'
 
@@ -31,7 +37,7 @@ export interface Why {
   readonly kind: 'pull_request' | 'run' | 'webhook' | 'delivery'
   /** `acme/widgets#5`, or what a job or a webhook is about. */
   readonly subject: string
-  /** How things are now. */
+  /** The current state. */
   readonly headline: string
   /** Cause before effect, oldest first. */
   readonly story: readonly StoryEntry[]
@@ -41,7 +47,7 @@ export interface Why {
   readonly text: string
 }
 
-/** Rejects with InvalidInputError for what is no question, NotFoundError for what is not known. */
+/** Rejects with InvalidInputError if it is not a question, NotFoundError if nothing is known. */
 export async function explain(store: WhyStore, query: string): Promise<Why> {
   const question = readQuestion(query)
   if (question === null) throw notAQuestion()
@@ -108,7 +114,7 @@ async function explainWebhook(
   const facts = await readWebhook(store, id)
   if (facts === null) {
     if (!sure) throw notAQuestion()
-    throw new NotFoundError('inbox_entry_not_found', `there is no webhook ${outside(id)}`, {
+    throw new NotFoundError('inbox_entry_not_found', `there is no webhook ${cleanText(id)}`, {
       hint:
         'It did not arrive, was refused for its signature, or is past its retention. List what ' +
         'arrived: holdfast inbox list. Check whether webhooks are accepted: holdfast doctor.',
@@ -144,16 +150,62 @@ async function explainDelivery(store: WhyStore, query: string, id: string): Prom
   }
   const { repositoryId } = delivery
   const repo = repositoryId === null ? null : await repositoryOf(store, facts, repositoryId)
-  const subject = outside(targetText(delivery, channelsByName.of(delivery.channel), repo))
+  const subject = cleanText(targetText(delivery, channelsByName.of(delivery.channel), repo))
   const run = facts.runs.find((one) => one.id === delivery.runId)
   const whose = run === undefined ? '' : ` for ${fullRunWords(run)}`
-  const headline = `${sentence(deliveryState(delivery, facts))} It is on ${subject}${whose}.`
+  const headline = `${sentence(deliveryState(delivery, facts))} Its target is ${subject}${whose}.`
   return answer(facts, { query, kind: 'delivery', subject, headline, actions: actionsOf(facts) })
 }
 
 type Frame = Pick<Why, 'query' | 'kind' | 'subject' | 'headline' | 'actions'>
 
 function answer(facts: Facts, frame: Frame): Why {
-  const why = { ...frame, story: tellStory(facts), awaiting: awaitedOf(facts) }
+  const why = { ...frame, story: storyOf(facts), awaiting: awaitedOf(facts) }
   return { ...why, text: plainText(why, facts.now) }
 }
+
+/** The whole answer as plain text, for terminals and chats. */
+function plainText(why: Omit<Why, 'text'>, now: number): string {
+  const { headline, story, awaiting, actions } = why
+  const parts = [headline]
+  if (story.length > 0) parts.push(section('What happened (UTC)', storyLines(why)))
+  if (awaiting.length > 0) {
+    const lines = awaiting.map(({ what, until }) => `- ${untilWords(until, now)}${sentence(what)}`)
+    parts.push(section('Waiting for', lines))
+  }
+  if (actions.length > 0) {
+    const lines = actions.map(({ text, command }) => {
+      return command === null ? `- ${sentence(text)}` : `- ${text}:\n    ${command}`
+    })
+    parts.push(section('What you can do', lines))
+  }
+  return `${parts.join('\n\n')}\n`
+}
+
+/**
+ * The day is printed when it changes. An entry that follows from another is indented under it,
+ * without a time if the time is the same.
+ */
+function storyLines({ story }: Pick<Why, 'story'>): string[] {
+  return story.flatMap((entry, i) => {
+    const before = story[i - 1]
+    const line = `${beginning(entry, before)}${entry.text}`
+    const isSameDay = before !== undefined && dayOf(before.at) === dayOf(entry.at)
+    return isSameDay || entry.type === 'left_out' ? [line] : [dayOf(entry.at), line]
+  })
+}
+
+function beginning({ at, depth, type }: StoryEntry, before: StoryEntry | undefined): string {
+  if (type === 'left_out') return '  '
+  if (depth === 0) return `  ${clockOf(at)}  `
+  const isSame = before !== undefined && clockOf(before.at) === clockOf(at)
+  return `  ${isSame ? ' '.repeat(8) : clockOf(at)}    `
+}
+
+function untilWords(until: number | null, now: number): string {
+  if (until === null) return ''
+  const time = timeWords(until, now)
+  return until <= now ? `overdue since ${time}: ` : `until ${time}: `
+}
+
+const section = (title: string, lines: readonly string[]): string => [title, ...lines].join('\n')

@@ -1,18 +1,17 @@
 /**
- * Check runs, which only an App can write. Known again by `external_id`, which holds the delivery's
- * key.
+ * Check runs, which only an App can write. Holdfast recognises its own by `external_id`, which
+ * contains the delivery's key.
  *
  * What must hold: of several with our key the newest is kept, because GitHub shows the newest of a
- * name. None can be removed: an older one is closed, so that nothing stays in progress.
+ * name. A check run cannot be removed, so an older copy is completed and does not stay in progress.
  */
 import { z } from 'zod'
 import type { AnnouncedOutput } from '../domain/outbox/announce.ts'
-import { checkOf, endedWell, endedWithoutResult } from '../domain/outbox/status-words.ts'
+import { checkOf, endedWell, endedWithoutResult } from '../domain/outbox/words/status-words.ts'
 import type { Run } from '../domain/run.ts'
 import type { ChannelDeclaration, Content } from '../domain/outbox/channel-declaration.ts'
 import type {
   Channel,
-  CheckContent,
   LookRequest,
   Ownership,
   OwnershipClaim,
@@ -22,16 +21,15 @@ import type {
   FoundOutput,
   Written,
 } from '../channel.ts'
-import { cutBody } from './cut-body.ts'
-import { eachPage } from './each-page.ts'
-import type { ImageHosts } from './inert-prose.ts'
-import { onGitHub } from './on-github.ts'
+import { httpUrl, text } from '../validation/text-fields.ts'
+import { markdown, nullableText, publicName } from './content-fields.ts'
+import { onGitHub, publishForm, type ChannelWords } from './on-github.ts'
 import type { ChannelParts, RepositoryTarget } from './parts.ts'
-import { publishedUrl } from './published-url.ts'
 import {
   bodyMax,
   commitIsThere,
   contentOf,
+  eachPage,
   isoOf,
   plainLine,
   prepared,
@@ -39,8 +37,88 @@ import {
   unlessGone,
   writtenForm,
 } from './parts.ts'
-import { safeText } from './safe-text.ts'
-import { checkContent } from './stored-contents.ts'
+import { cutBody } from './text/cut-body.ts'
+import type { ImageHosts } from './text/inert-prose.ts'
+import { publishedUrl } from './text/published-url.ts'
+import { safeText } from './text/safe-text.ts'
+
+const statuses = ['queued', 'in_progress', 'completed'] as const
+const conclusions = [
+  'success',
+  'failure',
+  'neutral',
+  'cancelled',
+  'skipped',
+  'timed_out',
+  'action_required',
+] as const
+
+const requestForm = z
+  .strictObject({
+    name: publicName(255).describe('The name it is shown under.'),
+    status: z
+      .enum(statuses)
+      .optional()
+      .describe('Default: `completed` if there is a conclusion, otherwise `in_progress`.'),
+    conclusion: z.enum(conclusions).optional().describe('How it ended.'),
+    title: text(2000).optional().describe('One line above the summary.'),
+    summary: markdown.optional(),
+    details_url: httpUrl.optional().describe('Where the details are.'),
+  })
+  .superRefine(({ status, conclusion }, context) => {
+    if (status === 'completed' && conclusion === undefined) {
+      const message = 'is required when status is completed'
+      context.addIssue({ code: 'custom', path: ['conclusion'], message })
+    }
+    if (status !== undefined && status !== 'completed' && conclusion !== undefined) {
+      const message = 'must be completed, or left out, when there is a conclusion'
+      context.addIssue({ code: 'custom', path: ['status'], message })
+    }
+  })
+
+/** As a run sends it. */
+const publish = publishForm({
+  form: requestForm,
+  toStored: ({ name, status, conclusion = null, title = '', summary = '', details_url }) => {
+    return {
+      name,
+      status: status ?? (conclusion === null ? 'in_progress' : 'completed'),
+      conclusion,
+      title,
+      summary,
+      detailsUrl: details_url ?? null,
+      startedAt: null,
+      completedAt: null,
+    } satisfies CheckContent
+  },
+  docs: {
+    id: 'OwnCheck',
+    title: 'Check run',
+    examples: [
+      {
+        lease_token: 'hfl_…',
+        channel: 'github-check',
+        name: 'acme/lint',
+        status: 'completed',
+        conclusion: 'success',
+        title: 'Nothing found',
+      },
+    ],
+  },
+})
+
+/** As the store keeps it. */
+export const checkContent = z.object({
+  name: z.string().min(1),
+  status: z.enum(statuses),
+  conclusion: z.enum(conclusions).nullable(),
+  title: z.string(),
+  summary: z.string(),
+  detailsUrl: nullableText,
+  startedAt: z.number().nullable(),
+  completedAt: z.number().nullable(),
+})
+export type CheckContent = z.infer<typeof checkContent>
 
 const titleMax = 255
 const ofRepo = '/repos/{owner}/{repo}/check-runs'
@@ -61,7 +139,7 @@ const checkForm = z.object({
 type Check = z.infer<typeof checkForm>
 const checksForm = z.object({ check_runs: z.array(checkForm) })
 
-/** In GitHub's words; what is not named stays as it is there. */
+/** In GitHub's words. GitHub leaves a field that is missing here unchanged. */
 interface CheckBody extends Record<string, unknown> {
   readonly name: string
   readonly status: string
@@ -71,8 +149,8 @@ interface CheckBody extends Record<string, unknown> {
 }
 
 /**
- * A second check run shows instead of the first, and stays under way for ever; one that is
- * completed cannot be opened again, so every round has its own.
+ * GitHub would show a second check run instead of the first, which would then stay in progress. A
+ * completed one cannot be reopened, so every round has its own.
  */
 const checkDeclaration = {
   ...onGitHub,
@@ -118,7 +196,7 @@ const checkDeclaration = {
       }
     },
   },
-  covering: {
+  repeatWhenHidden: {
     repeatName: 'check again',
     nameOf: nameIn,
     targetOf: checkTarget,
@@ -138,7 +216,7 @@ function contentFor(run: Run): Content {
     name: run.checkName,
     ...checkOf(run),
     detailsUrl: targetUrl,
-    // Only with its end: a new holder is no reason to write.
+    // Not before it ended: a new holder alone is no reason to write.
     startedAt: finishedAt === null ? null : startedAt,
     completedAt: finishedAt,
   }
@@ -149,14 +227,14 @@ function checkTarget({ id, round, checkName }: Run): string {
 }
 
 /**
- * All check runs of a commit are in one list, and pull requests can share a commit and its base: so
- * the key names the subject too. Two names of one repository call it the same.
+ * GitHub has one list for all check runs of a commit, and pull requests can share a commit and its
+ * base. So the key names the subject too. Two names of one repository give the same subject.
  */
 function checkMarkerText(run: Run, round: number): string {
   return `${run.type}\n${run.subject}\n${run.pair}\ncheck ${round}`
 }
 
-/** It begins and ends as it is said: whoever goes by times must find it to be the newest, too. */
+/** It begins and ends now, so that it is also the newest one by its times. */
 function checkRepeated(run: Run, coveredBy: string, now: number): AnnouncedOutput {
   return {
     target: `check-again ${run.id} ${run.round} after ${coveredBy}`,
@@ -169,6 +247,8 @@ function checkRepeated(run: Run, coveredBy: string, now: number): AnnouncedOutpu
 
 export class CheckChannel implements Channel<RepositoryTarget> {
   static readonly declaration = checkDeclaration
+  static readonly publish = publish
+  static readonly words: ChannelWords = { noun: 'check run', sentAs: 'state' }
   readonly declaration = checkDeclaration
   readonly #parts: ChannelParts
 
@@ -198,13 +278,13 @@ export class CheckChannel implements Channel<RepositoryTarget> {
     const isKnown = target.providerId !== null && since === null
     if (isKnown && target.laterKeys.length > 0) {
       const [newest] = await this.#list(target, body, sendBy)
-      const standing = newest === undefined ? [] : [standingOf(newest, body, target)]
-      return { found: standing, unverified: false }
+      const found = newest === undefined ? [] : [foundOutput(newest, body, target)]
+      return { found, unverified: false }
     }
     const checks = isKnown
       ? await this.#get(target, sendBy)
       : await this.#list(target, body, sendBy)
-    return { found: checks.map((check) => standingOf(check, body, target)), unverified: false }
+    return { found: checks.map((check) => foundOutput(check, body, target)), unverified: false }
   }
 
   async ownershipOf(claim: OwnershipClaim<RepositoryTarget>, sendBy: SendBy): Promise<Ownership> {
@@ -236,8 +316,8 @@ export class CheckChannel implements Channel<RepositoryTarget> {
   }
 
   /**
-   * The newest first. One that is completed cannot show work under way again, so it is not what
-   * that is looked for.
+   * The newest first. A completed check run cannot be in progress again. So it is left out if one
+   * in progress is looked for.
    */
   async #list(
     target: RepositoryTarget,
@@ -278,18 +358,18 @@ function bodyOf(content: CheckContent, imageHosts: ImageHosts | undefined): Chec
     ...(detailsUrl !== null && { details_url: detailsUrl }),
     ...(startedAt !== null && { started_at: isoOf(startedAt) }),
     ...(completedAt !== null && { completed_at: isoOf(completedAt) }),
-    // GitHub takes neither of the two without the other.
+    // GitHub accepts a title and a summary only together.
     ...(isShown && { output: { title: title === '' ? name : title, summary } }),
   }
 }
 
-function standingOf(check: Check, body: CheckBody, { markerKey }: RepositoryTarget): FoundOutput {
+function foundOutput(check: Check, body: CheckBody, target: RepositoryTarget): FoundOutput {
   const { id, html_url, status, conclusion, details_url, output } = check
   const current =
-    check.external_id === markerKey &&
+    check.external_id === target.markerKey &&
     status === body.status &&
     (conclusion ?? null) === (body.conclusion ?? null) &&
-    // Without one of ours GitHub shows the App's own page.
+    // If we give no address, GitHub shows the App's own page.
     (body.details_url === undefined || details_url === body.details_url) &&
     (output?.title ?? '') === (body.output?.title ?? '') &&
     (output?.summary ?? '') === (body.output?.summary ?? '')

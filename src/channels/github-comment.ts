@@ -1,15 +1,16 @@
 /**
- * Comments on a pull request or issue: the anchor, which is edited in place, and plain ones, which
- * are said once.
+ * Comments on a pull request or issue: the anchor, which is edited in place, and plain comments,
+ * which are written once.
  *
- * What must hold: ours is what our author wrote with this delivery's marker, wherever it stands in
- * the list; what we recorded as ours stays ours, even when somebody edited its marker away.
+ * What must hold: a comment is ours if our account wrote it and it has this delivery's marker. A
+ * comment whose id we stored stays ours, also if somebody removed its marker.
  */
 import { z } from 'zod'
-import { anchorView, resultPairsOf } from '../domain/outbox/anchor-view.ts'
+import { anchorView, locales, resultPairsOf } from '../domain/outbox/anchor-view.ts'
 import type { AnnouncedOutput, RunMoment } from '../domain/outbox/announce.ts'
 import { anchorTarget } from '../domain/outbox/announce.ts'
 import type { Run } from '../domain/run.ts'
+import { runStates, verdicts } from '../domain/run.ts'
 import type { ChannelDeclaration, Content } from '../domain/outbox/channel-declaration.ts'
 import type {
   Channel,
@@ -23,16 +24,16 @@ import type {
   Written,
 } from '../channel.ts'
 import type { AnchorView } from '../domain/outbox/anchor-view.ts'
-import { renderAnchor } from './anchor/render-anchor.ts'
-import { authorForm, isByUs } from './authors.ts'
-import { cutBody } from './cut-body.ts'
-import { eachPage } from './each-page.ts'
+import { nonEmptyMarkdown, nullableText } from './content-fields.ts'
 import { judgeMarker, ownerByMarker, withMarker, withoutMarker } from './marker.ts'
-import { onGitHub } from './on-github.ts'
+import { onGitHub, publishForm, type ChannelWords } from './on-github.ts'
 import type { ChannelParts, RepositoryTarget } from './parts.ts'
 import {
+  authorForm,
   bodyMax,
   contentOf,
+  eachPage,
+  isByUs,
   isoOf,
   prepared,
   sinceOf,
@@ -41,9 +42,61 @@ import {
   unlessGone,
   writtenForm,
 } from './parts.ts'
+import { renderAnchor } from './render-anchor.ts'
 import { resultMark, withResultMark } from './result-mark.ts'
-import { safeText } from './safe-text.ts'
-import { commentContent } from './stored-contents.ts'
+import { cutBody } from './text/cut-body.ts'
+import { safeText } from './text/safe-text.ts'
+
+/** As a run sends it. Only Holdfast itself writes anchors. */
+const publish = publishForm({
+  form: z.strictObject({ body: nonEmptyMarkdown }),
+  toStored: ({ body }): CommentContent => ({ form: 'text', body }),
+  docs: { id: 'OwnComment', title: 'Comment' },
+})
+
+const time = z.number()
+const storedView: z.ZodType<AnchorView> = z.object({
+  locale: z.enum(locales),
+  type: z.string(),
+  runId: z.string(),
+  state: z.enum(runStates),
+  verdict: z.enum(verdicts).nullable(),
+  round: z.number(),
+  attempt: z.number(),
+  headSha: nullableText,
+  baseSha: nullableText,
+  createdAt: time,
+  startedAt: time.nullable(),
+  finishedAt: time.nullable(),
+  summary: nullableText,
+  errorCode: nullableText,
+  errorText: nullableText,
+  targetUrl: nullableText,
+  reports: z.array(z.object({ text: z.string(), count: z.number(), at: time })),
+  phases: z.array(
+    z.object({
+      name: z.string(),
+      state: z.enum(['pending', 'active', 'waiting_approval', 'blocked', 'complete', 'failed']),
+    }),
+  ),
+  past: z.array(
+    z.object({
+      runId: z.string(),
+      headSha: nullableText,
+      state: z.enum(runStates),
+      at: time,
+      resultPair: z.string().optional(),
+    }),
+  ),
+  pastMore: z.number(),
+})
+
+/** As the store keeps it. */
+export const commentContent = z.discriminatedUnion('form', [
+  z.object({ form: z.literal('anchor'), view: storedView }),
+  z.object({ form: z.literal('text'), body: z.string() }),
+])
+export type CommentContent = z.infer<typeof commentContent>
 
 const ofThread = '/repos/{owner}/{repo}/issues/{issue_number}/comments'
 const byId = '/repos/{owner}/{repo}/issues/comments/{comment_id}'
@@ -56,17 +109,17 @@ const commentForm = authorForm.extend({
 })
 type Comment = z.infer<typeof commentForm>
 
-/** `text` is what shows, `body` the same with its marker. */
+/** `text` is what people see, `body` the same with its marker. */
 interface CommentBody extends Record<string, unknown> {
   readonly text: string
   readonly body: string
 }
 
-/** A run's anchor, and plain words. Copies show twice, so they are found and removed. */
+/** People would see a copy as a second comment, so copies are found and removed. */
 const commentDeclaration = {
   ...onGitHub,
   name: 'github-comment',
-  // What a run says of its own; an anchor is a state, and whoever wants it says so.
+  // Of a comment that a run publishes itself. An anchor is always a state.
   kind: 'message',
   place: 'thread',
   replacedBy: 'edit',
@@ -81,7 +134,7 @@ const commentDeclaration = {
   output: {},
   showsWork: () => false,
   announcement: { name: 'anchor', of: anchorOf },
-  wordsOf: (body) => ({ form: 'text', body }),
+  replyContent: (body) => ({ form: 'text', body }),
 } as const satisfies ChannelDeclaration
 
 function anchorOf(run: Run, _repositoryId: string, { claim }: RunMoment): AnnouncedOutput | null {
@@ -97,7 +150,7 @@ function anchorOf(run: Run, _repositoryId: string, { claim }: RunMoment): Announ
   }
 }
 
-/** One that queues leaves the comment to the run before it; one that is skipped makes none. */
+/** A run that queues leaves the comment to the run before it. A skipped run creates none. */
 function anchorClaim(run: Run, claim: RunMoment['claim']): RunMoment['claim'] {
   if (claim !== 'take') return claim
   if (run.state === 'skipped') return 'take-existing'
@@ -109,6 +162,8 @@ const viewIn = (before: Content | null): AnchorView | null =>
 
 export class CommentChannel implements Channel<RepositoryTarget> {
   static readonly declaration = commentDeclaration
+  static readonly publish = publish
+  static readonly words: ChannelWords = { noun: 'comment', sentAs: 'created or updated' }
   readonly declaration = commentDeclaration
   readonly #parts: ChannelParts
 
@@ -147,26 +202,26 @@ export class CommentChannel implements Channel<RepositoryTarget> {
   }
 
   async look(
-    { target, mayBeAnother, ...rest }: LookRequest<RepositoryTarget>,
+    { target, mayBeAnother, ...request }: LookRequest<RepositoryTarget>,
     sendBy: SendBy,
   ): Promise<LookResult> {
-    const { prepared: wanted, since } = rest
+    const { prepared: wanted, since } = request
     const { text } = wanted.body as CommentBody
     if (target.providerId !== null && since === null) {
       const found = await this.#get(target, sendBy)
-      if (found !== null) return { found: [standing(found, text)], unverified: false }
+      if (found !== null) return { found: [foundOutput(found, text)], unverified: false }
       if (mayBeAnother !== true) return { found: [], unverified: false }
-      return await this.look({ ...rest, target: { ...target, providerId: null } }, sendBy)
+      return await this.look({ ...request, target: { ...target, providerId: null } }, sendBy)
     }
     const { providerId } = target
     const listed = await this.#list(target, since, sendBy)
     const isListed = listed.ours.some(({ id }) => String(id) === providerId)
-    // What did not change since is not in the list, and what we know of stands all the same.
+    // A comment that did not change since then is not in the list, but may still exist.
     const known = providerId === null || isListed ? null : await this.#get(target, sendBy)
     const ours = [...(known === null ? [] : [known]), ...listed.ours]
     return {
-      found: ours.sort((a, b) => a.id - b.id).map((comment) => standing(comment, text)),
-      // Where one of ours stands there is nothing to make anew, whatever else somebody wrote.
+      found: ours.sort((a, b) => a.id - b.id).map((comment) => foundOutput(comment, text)),
+      // If one of ours exists, none has to be created, so an unverified one does not matter.
       unverified: listed.unverified && ours.length === 0,
     }
   }
@@ -219,7 +274,7 @@ export class CommentChannel implements Channel<RepositoryTarget> {
   }
 }
 
-function standing({ id, html_url, body }: Comment, text: string): FoundOutput {
+function foundOutput({ id, html_url, body }: Comment, text: string): FoundOutput {
   const current = withoutMarker(body ?? '') === withoutMarker(text)
   return { providerId: String(id), url: html_url ?? null, current }
 }

@@ -1,15 +1,15 @@
 /**
- * Labels of a pull request or issue, one at a time: the whole set is never written, because people
- * set labels too.
+ * Labels of a pull request or issue, one at a time. Holdfast never writes the whole set, because
+ * people set labels too.
  *
- * What must hold: a label that is to be gone and is not there is done; a thread that is not there
- * is not. A label's name never becomes another path: `.` and `..` would remove them all.
+ * What must hold: if a label that has to be removed is not there, nothing is left to do. If the
+ * thread is not there, the removal failed. The names `.` and `..` are refused, because as part of a
+ * path they would remove all labels.
  */
 import { z } from 'zod'
 import type { ChannelDeclaration, Content } from '../domain/outbox/channel-declaration.ts'
 import type {
   Channel,
-  LabelContent,
   LookRequest,
   Ownership,
   OwnershipClaim,
@@ -19,16 +19,37 @@ import type {
   Written,
 } from '../channel.ts'
 import { isGitHubError } from '../github/errors.ts'
-import { eachPage } from './each-page.ts'
-import { onGitHub } from './on-github.ts'
+import { publicName } from './content-fields.ts'
+import { onGitHub, publishForm, type ChannelWords } from './on-github.ts'
 import type { ChannelParts, RepositoryTarget } from './parts.ts'
-import { contentOf, prepared, threadIsThere, threadOf } from './parts.ts'
-import { labelContent } from './stored-contents.ts'
+import { contentOf, eachPage, prepared, threadIsThere, threadOf } from './parts.ts'
+
+/** In a path, these two mean a folder, also when they are encoded. */
+const isLabelName = (label: string): boolean => !/^\.{1,2}$/.test(label.trim())
+
+/** As a run sends it. */
+const publish = publishForm({
+  form: z.strictObject({
+    label: publicName(50)
+      .refine(isLabelName, 'must be a name other than . and ..')
+      .describe('Its name.'),
+    present: z.boolean().optional().describe('`false` removes it. Default: `true`.'),
+  }),
+  toStored: ({ label, present = true }): LabelContent => ({ label, present }),
+  docs: { id: 'OwnLabel', title: 'Label' },
+})
+
+/** As the store keeps it. */
+export const labelContent = z.object({
+  label: z.string().min(1).refine(isLabelName, 'is no name that a label can have'),
+  present: z.boolean(),
+})
+export type LabelContent = z.infer<typeof labelContent>
 
 const ofThread = '/repos/{owner}/{repo}/issues/{issue_number}/labels'
 const labelsForm = z.array(z.object({ name: z.string() }))
 
-/** A label is a set that people change, too: to say it twice changes nothing. */
+/** People set labels too. Setting a label twice changes nothing. */
 const labelDeclaration = {
   ...onGitHub,
   name: 'github-label',
@@ -58,6 +79,8 @@ function labelIn(content: Content): string {
 
 export class LabelChannel implements Channel<RepositoryTarget> {
   static readonly declaration = labelDeclaration
+  static readonly publish = publish
+  static readonly words: ChannelWords = { noun: 'label', isQuoted: true, sentAs: 'set or removed' }
   readonly declaration = labelDeclaration
   readonly #parts: ChannelParts
 
@@ -76,23 +99,23 @@ export class LabelChannel implements Channel<RepositoryTarget> {
       const given = { issue_number: threadOf(target), labels: [label] }
       await this.#parts.github.call(target, z.unknown(), `POST ${ofThread}`, given, sendBy)
     } else {
-      await this.#takeOff(target, label, sendBy)
+      await this.#removeLabel(target, label, sendBy)
     }
     return { providerId: label, url: null }
   }
 
-  /** What is wanted stands when the label is there, or is not, as wanted. */
+  /** It is found if the label is there, or if it has to be absent and is. */
   async look(
     { target, prepared: wanted }: LookRequest<RepositoryTarget>,
     sendBy: SendBy,
   ): Promise<LookResult> {
     const { label, present } = wanted.body as unknown as LabelContent
     const isThere = await this.#isThere(target, label, sendBy)
-    const standing = { providerId: label, url: null, current: isThere === present }
-    return { found: isThere || !present ? [standing] : [], unverified: false }
+    const found = { providerId: label, url: null, current: isThere === present }
+    return { found: isThere || !present ? [found] : [], unverified: false }
   }
 
-  /** A label is known by its name, which must be the wanted one, and is anybody's. */
+  /** A label has no author. It is ours if it has the wanted name. */
   async ownershipOf(claim: OwnershipClaim<RepositoryTarget>, sendBy: SendBy): Promise<Ownership> {
     const { target, providerId, content } = claim
     if (!(await this.#isThere(target, providerId, sendBy))) return 'absent'
@@ -104,13 +127,13 @@ export class LabelChannel implements Channel<RepositoryTarget> {
     return threadIsThere(this.#parts.github, target, sendBy)
   }
 
-  async #takeOff(target: RepositoryTarget, label: string, sendBy: SendBy): Promise<void> {
+  async #removeLabel(target: RepositoryTarget, label: string, sendBy: SendBy): Promise<void> {
     const given = { issue_number: threadOf(target), name: label }
     const route = `DELETE ${ofThread}/{name}`
     try {
       await this.#parts.github.call(target, z.unknown(), route, given, sendBy)
     } catch (error) {
-      // The same answer for an absent label and for an absent thread: the list tells them apart.
+      // GitHub answers 404 for a missing label and for a missing thread. The list shows which.
       if (!isGitHubError(error, 'not_found')) throw error
       if (await this.#isThere(target, label, sendBy)) throw error
     }

@@ -1,8 +1,8 @@
 /**
- * Reviews of a pull request: said once, in one call with all their comments on lines.
+ * Reviews of a pull request. A review is written once, in one call with all its comments on lines.
  *
- * What must hold: known again by author and marker, as a comment is. A review that was handed in
- * cannot be removed.
+ * What must hold: Holdfast recognises its review by author and marker, like a comment. A submitted
+ * review cannot be removed.
  */
 import { z } from 'zod'
 import type { ChannelDeclaration } from '../domain/outbox/channel-declaration.ts'
@@ -12,29 +12,90 @@ import type {
   Ownership,
   OwnershipClaim,
   Prepared,
-  ReviewComment,
   SendBy,
   LookResult,
   Written,
 } from '../channel.ts'
-import { authorForm, isByUs } from './authors.ts'
-import { cutBody } from './cut-body.ts'
-import { eachPage } from './each-page.ts'
-import type { ImageHosts } from './inert-prose.ts'
+import { line } from '../validation/text-fields.ts'
+import { markdown, nonEmptyMarkdown, nullableText } from './content-fields.ts'
 import { judgeMarker, ownerByMarker, withMarker, withoutMarker } from './marker.ts'
-import { onGitHub } from './on-github.ts'
+import { onGitHub, publishForm, type ChannelWords } from './on-github.ts'
 import type { ChannelParts, RepositoryTarget } from './parts.ts'
 import {
+  authorForm,
   bodyMax,
   contentOf,
+  eachPage,
+  isByUs,
   prepared,
   threadIsThere,
   threadOf,
   unlessGone,
   writtenForm,
 } from './parts.ts'
-import { safeText } from './safe-text.ts'
-import { reviewContent } from './stored-contents.ts'
+import { cutBody } from './text/cut-body.ts'
+import type { ImageHosts } from './text/inert-prose.ts'
+import { safeText } from './text/safe-text.ts'
+
+const lineCommentsMax = 100
+const events = ['COMMENT', 'APPROVE', 'REQUEST_CHANGES'] as const
+const sides = ['LEFT', 'RIGHT'] as const
+const lineNumber = z.int().min(1, 'must be a positive whole number')
+
+export const lineComment = z
+  .strictObject({
+    path: line(4096).describe('The file, from the top of the repository.'),
+    line: lineNumber.meta({ examples: [12], description: 'The line, or the last of several.' }),
+    side: z.enum(sides).optional().describe('Default: `RIGHT`, the new text.'),
+    start_line: lineNumber
+      .optional()
+      .meta({ examples: [10], description: 'The first of several lines.' }),
+    body: nonEmptyMarkdown,
+  })
+  .superRefine(({ line: last, start_line: first }, context) => {
+    if (first === undefined || first < last) return
+    const message = 'must be before line; leave it out for a single line'
+    context.addIssue({ code: 'custom', path: ['start_line'], message })
+  })
+
+/** As a run sends it. */
+const publish = publishForm({
+  form: z.strictObject({
+    body: markdown,
+    event: z.enum(events).optional().describe('Default: `COMMENT`.'),
+    comments: z
+      .array(lineComment)
+      .max(lineCommentsMax, `must be at most ${lineCommentsMax} comments`)
+      .optional()
+      .describe('Comments on lines of the change.'),
+  }),
+  toStored: ({ body, event = 'COMMENT', comments = [] }): ReviewContent => ({
+    body,
+    event,
+    commitSha: null,
+    comments: comments.map(({ side = null, start_line: startLine = null, ...comment }) => {
+      return { path: comment.path, line: comment.line, side, startLine, body: comment.body }
+    }),
+  }),
+  docs: { id: 'OwnReview', title: 'Review' },
+})
+
+/** As the store keeps it. */
+export const reviewContent = z.object({
+  body: z.string(),
+  event: z.enum(events),
+  commitSha: nullableText,
+  comments: z.array(
+    z.object({
+      path: z.string(),
+      body: z.string(),
+      line: z.number(),
+      side: z.enum(sides).nullable(),
+      startLine: z.number().nullable(),
+    }),
+  ),
+})
+export type ReviewContent = z.infer<typeof reviewContent>
 
 const ofPull = '/repos/{owner}/{repo}/pulls/{pull_number}/reviews'
 
@@ -46,11 +107,11 @@ const reviewForm = authorForm.extend({
 
 interface ReviewBody extends Record<string, unknown> {
   readonly text: string
-  /** All that is sent for a new one. */
+  /** What is sent to create one. */
   readonly review: { readonly body: string }
 }
 
-/** One that was handed in cannot be removed, so no copy is looked for. */
+/** A submitted review cannot be removed, so copies are not looked for. */
 const reviewDeclaration = {
   ...onGitHub,
   name: 'github-review',
@@ -73,6 +134,8 @@ const reviewDeclaration = {
 
 export class ReviewChannel implements Channel<RepositoryTarget> {
   static readonly declaration = reviewDeclaration
+  static readonly publish = publish
+  static readonly words: ChannelWords = { noun: 'review', sentAs: 'created or updated' }
   readonly declaration = reviewDeclaration
   readonly #parts: ChannelParts
 
@@ -89,13 +152,13 @@ export class ReviewChannel implements Channel<RepositoryTarget> {
       safeText(body, imageHosts),
       bodyMax - withMarker('\n\n', target, keys).length,
     )
-    const rest = {
+    const decision = {
       event,
       ...(commitSha !== null && { commit_id: commitSha }),
-      comments: comments.map((each) => lineComment(each, imageHosts)),
+      comments: comments.map((each) => sentComment(each, imageHosts)),
     }
-    const review = { body: withMarker(text, target, keys), ...rest }
-    return prepared({ text, review }, { text, ...rest })
+    const review = { body: withMarker(text, target, keys), ...decision }
+    return prepared({ text, review }, { text, ...decision })
   }
 
   async write(target: RepositoryTarget, wanted: Prepared, sendBy: SendBy): Promise<Written> {
@@ -109,7 +172,7 @@ export class ReviewChannel implements Channel<RepositoryTarget> {
     return (await this.#parts.github.call(target, writtenForm, route, given, sendBy)).data
   }
 
-  /** Always by listing: the list has no `since`, and a review is looked for when its id is lost. */
+  /** Always reads the list: it has no `since`, and a review is looked for only without its id. */
   async look(
     { target, prepared: wanted }: LookRequest<RepositoryTarget>,
     sendBy: SendBy,
@@ -127,8 +190,8 @@ export class ReviewChannel implements Channel<RepositoryTarget> {
         if (verdict === 'unverified') unverified = true
         if (verdict !== 'verified') continue
         const current = withoutMarker(body ?? '') === withoutMarker(text)
-        const standing = [{ providerId: String(id), url: html_url ?? null, current }]
-        return { found: standing, unverified: false }
+        const found = [{ providerId: String(id), url: html_url ?? null, current }]
+        return { found, unverified: false }
       }
     }
     return { found: [], unverified }
@@ -150,15 +213,15 @@ export class ReviewChannel implements Channel<RepositoryTarget> {
   }
 }
 
-function lineComment(
-  { path, body, line, side, startLine }: ReviewComment,
+function sentComment(
+  { path, body, line: last, side, startLine }: ReviewContent['comments'][number],
   imageHosts: ImageHosts | undefined,
 ) {
   const to = side ?? 'RIGHT'
   return {
     path,
     body: cutBody(safeText(body, imageHosts), bodyMax),
-    line,
+    line: last,
     side: to,
     ...(startLine !== null && { start_line: startLine, start_side: to }),
   }

@@ -1,12 +1,12 @@
 /**
- * Commit statuses. Each write is a new one, and GitHub shows the newest of a context: there is
- * nothing to edit and nothing to remove.
+ * Commit statuses. Each write creates a new status, and GitHub shows the newest of a context. So
+ * nothing can be edited or removed.
  *
- * What must hold: of ours only the newest counts as what stands. Whether it shows is decided by the
- * newest of its context, by whomever: a status that somebody else put over ours is not current.
+ * What must hold: only the newest of our statuses counts. It is shown only if it is also the newest
+ * of its context. If somebody else wrote a newer one, ours is not current.
  */
 import { z } from 'zod'
-import { endedWell, endedWithoutResult, statusOf } from '../domain/outbox/status-words.ts'
+import { endedWell, endedWithoutResult, statusOf } from '../domain/outbox/words/status-words.ts'
 import type { ChannelDeclaration, Content } from '../domain/outbox/channel-declaration.ts'
 import type {
   Channel,
@@ -18,17 +18,42 @@ import type {
   LookResult,
   Written,
 } from '../channel.ts'
-import { eachPage } from './each-page.ts'
-import { onGitHub } from './on-github.ts'
+import { httpUrl, text } from '../validation/text-fields.ts'
+import { nullableText, publicName } from './content-fields.ts'
+import { onGitHub, publishForm, type ChannelWords } from './on-github.ts'
 import type { ChannelParts, RepositoryTarget } from './parts.ts'
-import { commitIsThere, contentOf, plainLine, prepared, shaOf, sinceOf } from './parts.ts'
-import { publishedUrl } from './published-url.ts'
-import { statusContent } from './stored-contents.ts'
+import { commitIsThere, contentOf, eachPage, plainLine, prepared, shaOf, sinceOf } from './parts.ts'
+import { publishedUrl } from './text/published-url.ts'
+
+const states = ['pending', 'success', 'failure', 'error'] as const
+
+/** As a run sends it. */
+const publish = publishForm({
+  form: z.strictObject({
+    context: publicName(255).describe('The name it is shown under. Case does not count.'),
+    state: z.enum(states).describe('Its state.'),
+    description: text(2000).optional().describe('One line. Cut to 140 characters.'),
+    target_url: httpUrl.optional().describe('Where the details are.'),
+  }),
+  toStored: ({ context, state, description = '', target_url: targetUrl = null }) => {
+    return { context, state, description, targetUrl } satisfies StatusContent
+  },
+  docs: { id: 'OwnStatus', title: 'Commit status' },
+})
+
+/** As the store keeps it. */
+export const statusContent = z.object({
+  context: z.string().min(1),
+  state: z.enum(states),
+  description: z.string(),
+  targetUrl: nullableText,
+})
+export type StatusContent = z.infer<typeof statusContent>
 
 /** GitHub refuses a longer one. */
 const descriptionMax = 140
 
-/** The URL of a status is the API's own; people look at the commit. */
+/** The URL in GitHub's answer is for programs. People look at the commit. */
 const writtenStatus = z
   .object({ id: z.number() })
   .transform(({ id }) => ({ providerId: String(id), url: null }))
@@ -50,10 +75,10 @@ interface StatusBody extends Record<string, unknown> {
   readonly target_url: string | null
 }
 
-/** Of the 1,000 that GitHub takes per commit and context; the last ones are for how it ended. */
+/** GitHub accepts 1,000 per commit and context. The last ones are reserved for how runs end. */
 const progressStatusesMax = 950
 
-/** Every status is a new one. Pull requests share commits, and so a status. */
+/** Pull requests can share a commit, and so a status. */
 const statusDeclaration = {
   ...onGitHub,
   name: 'github-status',
@@ -75,8 +100,8 @@ const statusDeclaration = {
   showsWork: (content) => content['state'] === 'pending',
   closed: (content, run) => {
     const { state, description } = statusOf(run)
-    const left = { state: 'error', description: endedWithoutResult }
-    return { ...content, ...(endedWell(run) ? left : { state, description }) }
+    const unfinished = { state: 'error', description: endedWithoutResult }
+    return { ...content, ...(endedWell(run) ? unfinished : { state, description }) }
   },
   titleOf: contextIn,
   rightFor: (content) => ({ kind: 'context', value: contextIn(content) }),
@@ -100,13 +125,15 @@ function contextIn(content: Content): string {
   return String(content['context'])
 }
 
-/** GitHub takes contexts that differ in case for one. */
+/** For GitHub, contexts that differ only in case are the same. */
 function statusTarget(repositoryId: string, sha: string, context: string): string {
   return `status ${repositoryId} ${sha} ${context.toLowerCase()}`
 }
 
 export class StatusChannel implements Channel<RepositoryTarget> {
   static readonly declaration = statusDeclaration
+  static readonly publish = publish
+  static readonly words: ChannelWords = { noun: 'commit status', sentAs: 'state' }
   readonly declaration = statusDeclaration
   readonly #parts: ChannelParts
 
@@ -117,11 +144,11 @@ export class StatusChannel implements Channel<RepositoryTarget> {
   async prepare(target: RepositoryTarget, given: unknown): Promise<Prepared> {
     shaOf(target)
     const { context, state, description, targetUrl } = contentOf(statusContent, given)
-    const said = plainLine(description, descriptionMax)
+    const shown = plainLine(description, descriptionMax)
     const body: StatusBody = {
       context,
       state,
-      description: said === '' ? null : said,
+      description: shown === '' ? null : shown,
       target_url: publishedUrl(targetUrl),
     }
     return prepared(body)
@@ -146,17 +173,17 @@ export class StatusChannel implements Channel<RepositoryTarget> {
         isCovered = true
         continue
       }
-      // Whether one of ours arrived at all does not depend on what came over it.
+      // A newer status of somebody else does not matter for whether ours arrived.
       const current = shows(status, body) && (since !== null || !isCovered)
       const atWork = status.state === 'pending'
       const shown = !isCovered && { hash: hashOf(status, body) }
-      const standing = [{ providerId: String(status.id), url: null, current, atWork, ...shown }]
-      return { found: standing, unverified: false }
+      const found = [{ providerId: String(status.id), url: null, current, atWork, ...shown }]
+      return { found, unverified: false }
     }
     return { found: [], unverified: false }
   }
 
-  /** A status has no address of its own; its context is this delivery's, or it is another's. */
+  /** GitHub cannot be asked for one status, so it is looked for in the list. */
   async ownershipOf(claim: OwnershipClaim<RepositoryTarget>, sendBy: SendBy): Promise<Ownership> {
     const { target, providerId, content } = claim
     const { userIds } = await this.#parts.authors()
@@ -173,7 +200,7 @@ export class StatusChannel implements Channel<RepositoryTarget> {
     return commitIsThere(this.#parts.github, target, sendBy)
   }
 
-  /** With `since`, only what can be of the attempt in question: later, above the last we know. */
+  /** With `since`, only newer statuses than that time and than the last one that we know. */
   async *#newestFirst(target: RepositoryTarget, since: number | null, sendBy: SendBy) {
     const { github } = this.#parts
     const asked = { ref: shaOf(target) }
@@ -190,10 +217,10 @@ export class StatusChannel implements Channel<RepositoryTarget> {
   }
 }
 
-/** As if this one were to be sent. */
-function hashOf({ state, ...said }: z.infer<typeof statusForm>, { context }: StatusBody): string {
-  const description = said.description ?? ''
-  const url = said.target_url ?? ''
+/** The hash that our content would have if it showed the same. */
+function hashOf({ state, ...shown }: z.infer<typeof statusForm>, { context }: StatusBody): string {
+  const description = shown.description ?? ''
+  const url = shown.target_url ?? ''
   const body: StatusBody = {
     context,
     state,

@@ -1,4 +1,5 @@
-// Goal: we know what is ours by its marker, and nobody else can make one, move one or hide one.
+// Goal: Holdfast recognizes its own output by its marker, and no other person can make, move or
+// hide one.
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -9,20 +10,20 @@ const current = { id: 'k2', secret: 'the present secret' }
 const keys: MarkerKeys = { current, all: [old, current] }
 const of = { repoGithubId: 77, ownRepositoryIds: ['rep_1'], thread: 5, markerKey: 'a1b2:anchor' }
 
-/** Lone surrogates too. */
+/** Any text, also with lone surrogates. */
 const anyText = fc
   .array(fc.nat(0xffff), { minLength: 1, maxLength: 60 })
   .map((units) => String.fromCharCode(...units))
 
 describe('a marker', () => {
-  it('stands at the end, hidden, with its key and the whole delivery key', () => {
+  it('is at the end, hidden, with its key and the full delivery key', () => {
     const body = withMarker('Hello', of, keys)
     expect(body).toMatch(/^Hello\n\n<!-- holdfast:1 k2 a1b2%3Aanchor [\w-]{43} -->$/)
     expect(judgeMarker(body, of, keys)).toBe('verified')
     expect(withoutMarker(body)).toBe('Hello')
   })
 
-  it('is verified by a key of the past', () => {
+  it('is verified by an earlier key', () => {
     const body = withMarker('Hello', of, { current: old, all: [old] })
     expect(judgeMarker(body, of, keys)).toBe('verified')
   })
@@ -33,7 +34,7 @@ describe('a marker', () => {
     expect(judgeMarker(body, of, keys)).toBe('unverified')
   })
 
-  it('is verified by whatever store has the key, under its own id of the repository', () => {
+  it('is verified by any store that has the key, whatever its own id of the repository is', () => {
     const elsewhere = { ...of, ownRepositoryIds: ['rep_9'] }
     const [first, second] = [withMarker('Hello', of, keys), withMarker('Hello', elsewhere, keys)]
     expect(judgeMarker(first, elsewhere, keys)).toBe('verified')
@@ -57,7 +58,7 @@ describe('a marker', () => {
     expect(judgeMarker(withMarker('Hello', of, keys), there, keys)).toBe('unverified')
   })
 
-  it('of another delivery is none of ours', () => {
+  it('of another delivery is not accepted for this one', () => {
     const body = withMarker('Hello', of, keys)
     for (const markerKey of ['a1b2:ancho', 'a1b2:anchor2', 'a1b2', 'A1B2:anchor']) {
       expect(judgeMarker(body, { ...of, markerKey }, keys)).toBe('other')
@@ -65,21 +66,21 @@ describe('a marker', () => {
     expect(judgeMarker('Hello', of, keys)).toBe('other')
   })
 
-  it('counts as the last one only', () => {
+  it('counts only if it is the last one', () => {
     const other = { ...of, markerKey: 'blocked:plan:2' }
     const body = withMarker(withMarker('Hello', other, keys), of, keys)
     expect(judgeMarker(body, of, keys)).toBe('verified')
     expect(judgeMarker(body, other, keys)).toBe('other')
   })
 
-  it('is found under what somebody wrote below it, and with other line ends', () => {
+  it('is found above text that somebody added, and with other line ends', () => {
     const body = `${withMarker('One\nTwo', of, keys).replaceAll('\n', '\r\n')}\r\n`
     expect(judgeMarker(`${body}PS: nice`, of, keys)).toBe('verified')
     expect(withoutMarker(body)).toBe('One\nTwo')
     expect(withoutMarker(`${body}PS: nice`)).not.toBe('One\nTwo')
   })
 
-  it('is one line and one comment, and known again, for every delivery key', () => {
+  it('is one line and one comment, and is recognized, for every delivery key', () => {
     fc.assert(
       fc.property(anyText, (markerKey) => {
         const any = { ...of, markerKey }

@@ -1,16 +1,19 @@
 /**
- * The marker: an HTML comment at the end of what we write, by which we know it again when its id
- * was lost with an answer.
+ * The marker: an HTML comment at the end of what Holdfast writes. If GitHub's answer and the id in
+ * it were lost, Holdfast recognises its own text by the marker.
  *
  *   <!-- holdfast:1 KEY-ID DELIVERY-KEY SIGNATURE -->
  *
- * What must hold: it counts only together with our author (authors.ts), for anybody may copy it. It
- * is signed over GitHub's id of the repository, the thread and the delivery key, so that a copy is
- * of no use elsewhere, and any store that has the key verifies it. Of several the last one counts:
- * ours stands at the very end, and the text before it is escaped so that it can carry none.
+ * What must hold:
+ *   - Anybody may copy a marker. So it counts only if our account is the author (`isByUs` in
+ *     parts.ts).
+ *   - It is signed over GitHub's id of the repository, the thread and the delivery key. So a copy
+ *     is useless elsewhere, and every store that has the key can verify it.
+ *   - Of several markers the last one counts. Holdfast's own marker is at the very end, and the
+ *     text before it is made safe, so it contains no marker.
  *
- * Older markers are signed over our own id of the repository, or of one that was merged into it;
- * they go on verifying in the store that wrote them.
+ * Older markers are signed over our own id of the repository, or of one that was merged into it.
+ * They still verify in the store that wrote them.
  */
 import { createHmac } from 'node:crypto'
 import type { Ownership } from '../channel.ts'
@@ -22,7 +25,7 @@ export interface MarkerKey {
   readonly secret: string
 }
 
-/** New markers are signed with the current key; all of them go on verifying. */
+/** The current key signs new markers. All keys verify. */
 export interface MarkerKeys {
   readonly current: MarkerKey
   readonly all: readonly MarkerKey[]
@@ -34,7 +37,7 @@ export type Marked = Pick<
   'repoGithubId' | 'ownRepositoryIds' | 'thread' | 'markerKey'
 >
 
-/** `unverified`: it names this delivery, but no key of ours signed it. `other`: of no concern. */
+/** `unverified`: it names this delivery, but none of our keys signed it. `other`: anything else. */
 export type MarkerVerdict = 'verified' | 'unverified' | 'other'
 
 const form = /<!-- holdfast:1 [\w-]{1,100} ([\w.!~*'()%-]{1,2000}) ([\w-]{43}) -->/g
@@ -54,7 +57,10 @@ export function judgeMarker(body: string, of: Marked, { current, all }: MarkerKe
   return isOurs ? 'verified' : 'unverified'
 }
 
-/** Of what our author wrote: whose it is. Without our signature it may be a person's own words. */
+/**
+ * Which delivery a text of our account belongs to. Without our signature, a person may have written
+ * it with that account.
+ */
 export function ownerByMarker(
   body: string,
   of: Marked,
@@ -65,13 +71,13 @@ export function ownerByMarker(
   return key !== undefined && key !== written(of.markerKey) ? 'another' : 'unmarked'
 }
 
-/** The key of the delivery that it says it is, whoever signed it; null where it says nothing. */
+/** The delivery key that the marker names, whoever signed it. Returns null without a marker. */
 export function markerKeyIn(body: string): string | null {
   const [, key] = lastOf(body) ?? []
   return key ?? null
 }
 
-/** The text alone, as it compares: line ends and blanks around it get lost on the way. */
+/** The text without its marker, for comparing. GitHub may change line ends and outer blanks. */
 export function withoutMarker(body: string): string {
   const marker = lastOf(body)
   const end = marker?.index ?? body.length
@@ -84,8 +90,8 @@ function lastOf(body: string): RegExpExecArray | undefined {
 }
 
 /**
- * As JSON, because parts that are only put one after the other can be parted elsewhere, and because
- * a number of GitHub's is never equal to a text of ours.
+ * Signs JSON, because parts that are only joined could be split at another place. In JSON, a number
+ * of GitHub's also never equals a text of ours.
  */
 function sign(
   repository: number | string,
@@ -96,7 +102,7 @@ function sign(
   return createHmac('sha256', secret).update(signed).digest('base64url')
 }
 
-/** Never a blank and never the end of an HTML comment, whatever the key is made of. */
+/** Contains no blank and no end of an HTML comment, whatever characters the key has. */
 function written(markerKey: string): string {
   return encodeURIComponent(markerKey.toWellFormed())
 }

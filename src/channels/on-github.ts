@@ -1,9 +1,10 @@
 /**
- * What all channels to GitHub have in common: what its errors mean, and that a target is in a
- * repository.
+ * What all channels to GitHub have in common: what a channel says about itself, what GitHub's
+ * errors mean, and that a target is in a repository.
  *
- * What must hold: errors are told apart by their kind alone, never by GitHub's words.
+ * What must hold: only the kind of an error decides what it means, never GitHub's text.
  */
+import type { z } from 'zod'
 import type { Admission, Channel, Target } from '../channel.ts'
 import type { ChannelDeclaration } from '../domain/outbox/channel-declaration.ts'
 import type { SendFailure } from '../domain/outbox/outcome.ts'
@@ -11,7 +12,7 @@ import { InvalidInputError } from '../errors.ts'
 import { GitHubError, type GitHubErrorKind } from '../github/errors.ts'
 import type { RepositoryTarget } from './parts.ts'
 
-/** The same for each of them; the identity is the installation's or the account's. */
+/** The same for every channel. The identity is an installation or an account. */
 export const onGitHub = {
   identityOf: null,
   failureOf: githubFailure,
@@ -40,7 +41,7 @@ function githubFailure(error: unknown): SendFailure | null {
     trouble: { code: kind, text: message },
     until,
     unclear,
-    // A commit that was just pushed is not seen everywhere at once.
+    // GitHub does not see a commit everywhere right after the push.
     mayBeUnseen: kind === 'not_found' || kind === 'invalid',
     mayPass: kind === 'conflict' || kind === 'unauthorized',
     httpStatus: status,
@@ -49,11 +50,36 @@ function githubFailure(error: unknown): SendFailure | null {
   }
 }
 
-/** GitHub can be asked about everything that is there. */
+/** What a run may publish on a channel itself. */
+export interface PublishForm<F extends z.ZodObject = z.ZodObject, Stored = object> {
+  /** The fields of the content in an HTTP request. */
+  readonly form: F
+  /** The same content as the store keeps it. */
+  readonly toStored: (given: z.infer<F>) => Stored
+  /** The name and examples of the request in the API description. */
+  readonly docs: { readonly id: string; readonly title: string; readonly examples?: object[] }
+}
+
+/** Only for the types. */
+export const publishForm = <F extends z.ZodObject, Stored extends object>(
+  form: PublishForm<F, Stored>,
+): PublishForm<F, Stored> => form
+
+/** How sentences name what a channel publishes. */
+export interface ChannelWords {
+  /** Such as `commit status`. */
+  readonly noun: string
+  /** Its title is in quotation marks. */
+  readonly isQuoted?: true
+  /** What a sentence says after it was sent: what it shows, or what was done with it. */
+  readonly sentAs: 'state' | 'set or removed' | 'created or updated'
+}
+
+/** On GitHub, everything that was published can be looked at. */
 export type GitHubChannel = Channel<RepositoryTarget> &
   Required<Pick<Channel<RepositoryTarget>, 'look' | 'placeIsThere' | 'ownershipOf'>>
 
-/** A channel that needs a repository, for whoever has any target. */
+/** Lets a channel that needs a repository accept any target. It refuses one without repository. */
 export function inRepositories(channel: GitHubChannel, admission: Admission | undefined): Channel {
   return {
     declaration: channel.declaration,

@@ -1,37 +1,36 @@
-/** What every channel to GitHub is made of, and the few things they all do. */
+/** What every channel to GitHub needs, and what all of them do alike. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Prepared, SendBy, Target } from '../channel.ts'
 import { InvalidInputError } from '../errors.ts'
-import type { GitHubCalls } from '../github.ts'
+import type { GitHubCalls, RepositoryRef } from '../github.ts'
 import { isGitHubError } from '../github/errors.ts'
-import { hideSecrets } from '../hide-secrets.ts'
-import { withoutInvisible } from '../invisible-text.ts'
-import type { Authors } from './authors.ts'
-import type { ImageHosts } from './inert-prose.ts'
+import { hideSecrets } from '../texts/hide-secrets.ts'
+import { withoutInvisible } from '../texts/invisible-text.ts'
 import type { MarkerKeys } from './marker.ts'
+import type { ImageHosts } from './text/inert-prose.ts'
 
 export interface ChannelParts {
   readonly github: GitHubCalls
   readonly markerKeys: () => Promise<MarkerKeys>
   readonly authors: () => Promise<Authors>
-  /** Whose images are shown; nobody's when not given. */
+  /** Hosts whose images are shown. Default: none. */
   readonly imageHosts?: ImageHosts | undefined
 }
 
-/** In a repository that is known by GitHub's id. */
+/** A target in a repository whose GitHub id is known. */
 export interface RepositoryTarget extends Target {
   readonly repo: string
   readonly repoGithubId: number
 }
 
-/** GitHub takes 65,536 of something; what it counts is not said, so we stay below by any count. */
+/** GitHub accepts 65,536, and does not say of what. This is below that however it is counted. */
 export const bodyMax = 65_000
 
-/** GitHub's clock, ours and the store's may differ; none of them by more than this. */
+/** GitHub's clock, ours and the store's may differ, but by no more than this. */
 const sinceMarginMs = 10 * 60_000
 
-/** What GitHub answers to whoever made or changed something. */
+/** GitHub's answer after something was created or changed. */
 export const writtenForm = z
   .object({ id: z.number(), html_url: z.string().nullish() })
   .transform(({ id, html_url }) => ({ providerId: String(id), url: html_url ?? null }))
@@ -46,7 +45,7 @@ export function shaOf({ sha }: Target): string {
   throw new InvalidInputError('invalid_content', 'sha', 'there is no commit to publish it on')
 }
 
-/** Content as the store kept it; what has not its form can never be sent. */
+/** Reads stored content. Content of another form can never be sent, so it throws. */
 export function contentOf<T>(form: z.ZodType<T>, content: unknown): T {
   const read = form.safeParse(content)
   if (read.success) return read.data
@@ -61,38 +60,38 @@ export function contentOf<T>(form: z.ZodType<T>, content: unknown): T {
 
 export function prepared(
   body: Prepared['body'],
-  /** What of it shows; a marker does not. */
+  /** The part that people see; a marker is not visible. */
   shown: unknown = body,
 ): Prepared {
   return { hash: createHash('sha256').update(JSON.stringify(shown)).digest('hex'), body }
 }
 
-/** As GitHub's clock shows it; null to look at everything. */
+/** The time on GitHub's clock. Null: look at everything. */
 export function sinceOf(github: GitHubCalls, since: number | null): number | null {
   const theirs = since === null ? null : github.githubTimeOf(since)
   return theirs === null ? null : theirs - sinceMarginMs
 }
 
-/** To the second, as GitHub writes its own times. */
+/** To the second, as GitHub writes times. */
 export function isoOf(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`
 }
 
 /**
- * For what GitHub shows as it is: one line, no secret, and at most so many characters, counted in
- * UTF-16 units because no other way of counting makes more of them.
+ * For text that GitHub shows as it is: one line, no secret, at most `max` UTF-16 units. No other
+ * way of counting gives a higher number.
  */
 export function plainLine(text: string, max: number): string {
   const line = hideSecrets(withoutInvisible(text.toWellFormed()))
     .replaceAll(/[\s\p{Cc}]+/gu, ' ')
     .trim()
   if (line.length <= max) return line
-  // A pair that was cut through leaves half a character.
+  // The cut may have left the first half of a surrogate pair.
   const cut = line.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')
   return `${cut.trimEnd()}…`
 }
 
-/** Null for what is not there (any more). */
+/** Returns null if GitHub says that it does not exist. */
 export async function unlessGone<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked
@@ -113,7 +112,7 @@ export function threadIsThere(
   return isThere(github.call(target, anyObject, route, { issue_number: threadOf(target) }, sendBy))
 }
 
-/** By its combined status, which is small and asks for no right that we do not need anyway. */
+/** Asks for the combined status: it is small, and needs only permissions that we need anyway. */
 export function commitIsThere(
   github: GitHubCalls,
   target: RepositoryTarget,
@@ -129,8 +128,49 @@ async function isThere(asked: Promise<unknown>): Promise<boolean> {
     await asked
     return true
   } catch (error) {
-    // `invalid`: a 422 is GitHub's word for a sha that no commit has.
+    // `invalid`: GitHub answers 422 if no commit has this sha.
     if (isGitHubError(error, 'not_found', 'gone', 'not_installed', 'invalid')) return false
     throw error
+  }
+}
+
+/**
+ * Every account that this store ever published as. By id, because somebody else may get a login.
+ */
+export interface Authors {
+  readonly userIds: ReadonlySet<number>
+  readonly appIds: ReadonlySet<number>
+}
+
+/** The author in GitHub's answers. A deleted account is null. */
+export const authorForm = z.object({
+  user: z.object({ id: z.number() }).nullish(),
+  performed_via_github_app: z.object({ id: z.number() }).nullish(),
+})
+
+export function isByUs(written: z.infer<typeof authorForm>, authors: Authors): boolean {
+  const { user, performed_via_github_app: app } = written
+  return (
+    (user != null && authors.userIds.has(user.id)) || (app != null && authors.appIds.has(app.id))
+  )
+}
+
+const perPage = 100
+
+/** Reads a list of GitHub's page by page. A page is requested only when the caller wants it. */
+export async function* eachPage<T>(
+  github: GitHubCalls,
+  repository: RepositoryRef,
+  form: z.ZodType<T>,
+  route: string,
+  parameters: Readonly<Record<string, unknown>>,
+  sendBy: SendBy,
+): AsyncGenerator<T> {
+  for (let page = 1; ; page += 1) {
+    const asked = { ...parameters, per_page: perPage, page }
+    const { data, headers } = await github.call(repository, form, route, asked, sendBy)
+    yield data
+    // A short page may have a next one: GitHub leaves out entries that we may not see.
+    if (!/\brel="next"/.test(String(headers['link'] ?? ''))) return
   }
 }

@@ -1,9 +1,9 @@
-// Goal: a result mark says which commits have a result, and text from outside cannot say it.
+// Goal: a result mark says which commits have a result, and text from outside cannot contain one.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { withMarker } from './marker.ts'
 import { readResultMark, resultMark, withResultMark } from './result-mark.ts'
-import { safeLine, safeText } from './safe-text.ts'
+import { safeLine, safeText } from './text/safe-text.ts'
 
 const pair = (base: string, head: string, length = 40) =>
   `base-${base.repeat(length)}:head-${head.repeat(length)}`
@@ -11,7 +11,7 @@ const mark = { type: 'review', pairs: [pair('b', 'a'), pair('d', 'c', 64)] }
 const key = { id: 'k1', secret: 'a secret' }
 
 describe('a result mark', () => {
-  it('is read as it was written, also before a marker', () => {
+  it('is read as it was written, also in front of a marker', () => {
     const text = withResultMark('Hello', resultMark(mark))
     expect(text).toBe(
       `Hello\n\n<!-- holdfast:result review ${pair('b', 'a')} ${pair('d', 'c', 64)} -->`,
@@ -21,17 +21,17 @@ describe('a result mark', () => {
     expect(readResultMark(withMarker(text, of, { current: key, all: [key] }))).toEqual(mark)
   })
 
-  it('is left out where there is no result', () => {
+  it('is left out if there is no result', () => {
     expect(withResultMark('Hello', resultMark({ type: 'review', pairs: [] }))).toBe('Hello')
     expect(readResultMark('Hello')).toBeNull()
   })
 
-  it('of several the last one counts', () => {
+  it('counts only if it is the last one', () => {
     const other = { type: 'lint', pairs: [pair('e', 'f')] }
     expect(readResultMark(`${resultMark(other)} ${resultMark(mark)} the end`)).toEqual(mark)
   })
 
-  it('that is not whole is none', () => {
+  it('that is incomplete does not count', () => {
     const written = resultMark(mark)
     for (const broken of [
       written.replace('-->', ''),
@@ -50,12 +50,12 @@ describe('a result mark', () => {
     ['in a line of code', (text: string) => '`' + text + '`'],
     ['in indented code', (text: string) => `    ${text}`],
     ['in a fold', (text: string) => `<details>\n<summary>${text}</summary>\n</details>`],
-  ])('does not survive %s from outside', (_where, put) => {
+  ])('in text from outside is removed: %s', (_where, put) => {
     expect(readResultMark(put(resultMark(mark)))).toEqual(mark)
     expect(readResultMark(safeText(put(resultMark(mark))))).toBeNull()
   })
 
-  it('does not survive in text from outside, whatever is around it', () => {
+  it('in text from outside is removed, whatever is around it', () => {
     const around = fc.string({
       unit: fc.constantFrom('`', '<', '!', '-', '>', ' ', '\n', '~', 'x'),
     })

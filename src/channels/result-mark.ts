@@ -1,19 +1,22 @@
 /**
- * The result mark: an HTML comment that says which commits a comment or review has a result for.
+ * The result mark: an HTML comment that names the commits which a comment or review has a result
+ * for.
  *
  *   <!-- holdfast:result TYPE base-SHA:head-SHA … -->
  *
- * It answers one question without a store: was the result for these commits published already? The
- * marker (marker.ts) cannot: an anchor keeps its marker for as long as its pull request lives.
+ * It answers one question without a store: was the result for these commits already published? The
+ * marker (marker.ts) cannot answer it, because an anchor keeps one marker for all runs of its pull
+ * request.
  *
- * What must hold: it is not signed, because whoever has no store has no key. So it counts only
- * together with our author (authors.ts), for anybody may write it. Of several the last one counts:
- * ours stands behind all text from outside, and what we make safe can carry none.
+ * What must hold: the mark is not signed, because without a store there is no key. Anybody may
+ * write one, so it counts only if our account is the author (`isByUs` in parts.ts). Of several
+ * marks the last one counts. Holdfast's own mark comes after all text from outside, and safe text
+ * contains no mark.
  */
 
 export interface ResultMark {
   readonly type: string
-  /** As runs name them within their pull request. */
+  /** Pairs of base and head, as runs name them (`Run.pair`). */
   readonly pairs: readonly string[]
 }
 
@@ -23,7 +26,7 @@ const form = new RegExp(
   'g',
 )
 
-/** Empty where there is no result to speak of. */
+/** Returns '' if there is no result. */
 export function resultMark({ type, pairs }: ResultMark): string {
   return pairs.length === 0 ? '' : `<!-- holdfast:result ${[type, ...pairs].join(' ')} -->`
 }

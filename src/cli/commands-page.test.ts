@@ -19,7 +19,7 @@ function commandsIn(help: string): string[] {
     .filter((name) => name !== 'help')
 }
 
-test('the page of commands names every command, and what each can do', async () => {
+test('the commands page has every command and its subcommands', async () => {
   const commands = commandsIn(await helpOf())
   expect(commands.length).toBeGreaterThan(8)
   for (const name of commands) {
@@ -34,7 +34,7 @@ test('the page of commands names every command, and what each can do', async () 
 })
 
 test.each(['runs', 'inbox', 'deliveries', 'budgets', 'audit', 'keys'])(
-  'the help of %s has the flags of its list, which it does without a command',
+  'the help of %s has the flags of its list, which runs without a subcommand',
   async (name) => {
     const flagsIn = (help: string): string[] => help.match(/^ {2}--?[a-z-]+/gm) ?? []
     const flags = flagsIn(await helpOf(name))
@@ -44,7 +44,7 @@ test.each(['runs', 'inbox', 'deliveries', 'budgets', 'audit', 'keys'])(
   },
 )
 
-test('every command has help, and what operates has an example', async () => {
+test('every command and subcommand has help with its usage', async () => {
   for (const name of commandsIn(await helpOf())) {
     const children = commandsIn(await helpOf(name))
     for (const argv of [[name], ...children.map((child) => [name, child])]) {

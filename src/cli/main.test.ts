@@ -1,4 +1,4 @@
-/** The real program in a process of its own, started as a user would. */
+/** The real program in its own process, started as a user starts it. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -91,7 +91,7 @@ describe('the program', () => {
       3,
       'could not be reached',
     ],
-  ])('%j with %o ends with %i', (argv, env, code, message) => {
+  ])('ends %j with %o with the exit code %i', (argv, env, code, message) => {
     writeFileSync(
       join(cwd, 'broken.ts'),
       "export default { runs: { review: { onNewer: 'never' as string } } }",
@@ -104,7 +104,7 @@ describe('the program', () => {
 })
 
 describe('on a Node that is too old', () => {
-  // What the program looks at; nothing about this Node is really old.
+  // What the program checks; this Node is not really old.
   const pretend = [
     '--import',
     "data:text/javascript,Object.defineProperty(process, 'version', { value: 'v20.1.0' })",
@@ -112,7 +112,7 @@ describe('on a Node that is too old', () => {
   const runOld = (path: string, argv: readonly string[]) =>
     spawnSync(process.execPath, [...pretend, path, ...argv], { cwd, encoding: 'utf8' })
 
-  test('the one that npm installed takes over, and its exit code is kept', () => {
+  test('the Node that npm installed takes over, and its exit code is kept', () => {
     expect(runOld(bin, ['--help']).stdout).toContain('holdfast serve')
     expect(runOld(bin, ['serve', '--prot', '1']).status).toBe(2)
   })
@@ -127,7 +127,7 @@ describe('on a Node that is too old', () => {
     ['missing', []],
     ['as old', ['#!/bin/sh\necho v20.2.0\n']],
     ['of a package as old', ['#!/bin/sh\necho v24.0.0\n', '{ "version": "20.2.0" }']],
-  ])('it says so when the one beside it is %s', (_name, [script, manifest]) => {
+  ])('the program says so when the Node beside it is %s', (_name, [script, manifest]) => {
     cpSync(resolve('bin'), join(cwd, 'bin'), { recursive: true })
     const modules = join(cwd, 'node_modules')
     if (script !== undefined) {
@@ -144,7 +144,7 @@ describe('on a Node that is too old', () => {
 })
 
 describe('a server', () => {
-  test('serves, makes tokens that work, and stops cleanly', async () => {
+  test('serves, creates tokens that work, and stops cleanly', async () => {
     const { child, url, exit, stderr } = await serve()
     const admin = readFileSync(join(cwd, 'data', 'admin-token'), 'utf8').trim()
     expect(stderr()).toContain(admin)
@@ -167,7 +167,7 @@ describe('a server', () => {
     expect(await exit).toEqual([0, null])
   })
 
-  test('is refused a port that another program has', async () => {
+  test('does not start on a port that another program uses', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as { port: number }
@@ -177,7 +177,7 @@ describe('a server', () => {
     expect(stderr).toContain(`Port ${port} on 127.0.0.1 is already in use`)
   })
 
-  test('is refused a database that another server holds', async () => {
+  test('does not start on a database that another server holds', async () => {
     const first = await serve()
     const { status, stderr } = run(['serve', '--port', '0'])
     expect(status).toBe(1)
@@ -186,7 +186,7 @@ describe('a server', () => {
     await first.exit
   })
 
-  test('is told when PostgreSQL cannot be reached', () => {
+  test('says so when PostgreSQL cannot be reached', () => {
     const { status, stderr } = run(['serve', '--database-url', 'postgres://me@127.0.0.1:9/x'], {
       HOLDFAST_ADMIN_TOKEN: 'long-enough-for-no-warning',
     })

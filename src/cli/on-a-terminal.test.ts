@@ -1,4 +1,4 @@
-// Goal: whoever works on a terminal, also a narrow one, reads rows that fit and words that explain.
+// Goal: on a terminal, also a narrow one, rows fit and words explain.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { sha, storeWorld, type StoreWorld } from '../../test/cli/store-world.ts'
 import { textWidth } from './output/text-width.ts'
@@ -23,7 +23,7 @@ const claim = (pr: number, head: string) =>
     'test',
   )
 
-test('a run is shown to people in words, with the names and times of JSON', async () => {
+test('a run is shown to people in words, with the names and times of the JSON', async () => {
   const { run } = await claim(5, 'b')
   const id = String(run?.id)
   at.world.terminal.columns = 80
@@ -45,7 +45,7 @@ test.each([60, 80, 120, 200])('no row is wider than %i columns', async (columns)
 test.each([
   [60, /^[\d:]{8} {2}run\.claimed\n {2}run_\w{26} {2}test .*…$/m],
   [120, /^[\d:]{8} {2}run\.claimed {7} {2}run_\w{26} {2}test .*…$/m],
-])('the audit is followed on a terminal of %i columns', async (columns, line) => {
+])('the audit can be followed on a terminal of %i columns', async (columns, line) => {
   await claim(1, '1')
   at.world.terminal.columns = columns
   at.world.stdout = ''

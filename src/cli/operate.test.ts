@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { packBody } from '../intake/parse-payload.ts'
+import { packBody } from '../intake/events/payload.ts'
 import { sha, storeWorld, type StoreWorld } from '../../test/cli/store-world.ts'
 import { FakeWorld } from '../../test/cli/fake-world.ts'
 
@@ -43,7 +43,7 @@ describe('runs', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })
 
-  test('are narrowed by every filter', async () => {
+  test('can be filtered by every filter', async () => {
     const { run } = await claim(5, 'b')
     await claim(6, 'c')
     const filters = [
@@ -59,7 +59,7 @@ describe('runs', () => {
     }
   })
 
-  test('come page by page, and all of them when asked', async () => {
+  test('come page by page, or all of them with a flag', async () => {
     for (const head of ['1', '2', '3']) await claim(Number(head), head)
     const first = await at.command('runs', '--limit', '2')
     expect(rowsOf(first.stdout)).toHaveLength(3)
@@ -76,7 +76,7 @@ describe('runs', () => {
     expect(document.next_cursor).toBeNull()
   })
 
-  test('none is said apart, and is no failure', async () => {
+  test('are reported as none on standard error, and that is not a failure', async () => {
     expect(await at.command('runs', '--state', 'failed')).toMatchObject({
       code: 0,
       stderr: 'No runs.\n',
@@ -85,7 +85,7 @@ describe('runs', () => {
     expect(json).toEqual({ code: 0, stdout: '{"items":[],"next_cursor":null}\n', stderr: '' })
   })
 
-  test('fit a terminal, in colour, with times as people say them', async () => {
+  test('fit a terminal, in colour, with times for people', async () => {
     await claim(5, 'b')
     at.world.terminal.columns = 80
     at.world.terminal.colour = true
@@ -96,7 +96,7 @@ describe('runs', () => {
     expect(row.replaceAll('\x1b', '')).toMatch(/(now|\d s ago)\[22m$/)
   })
 
-  test('one is shown in detail, and as JSON', async () => {
+  test('can be shown one by one in detail, and as JSON', async () => {
     const { run } = await claim(5, 'b')
     const id = String(run?.id)
     const shown = await at.command('runs', 'show', id)
@@ -105,7 +105,7 @@ describe('runs', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ id, repo: 'acme/widgets', state: 'pending' })
   })
 
-  test('are cancelled and done again by the command line, as the audit says', async () => {
+  test('can be cancelled and rerun by the command line, and the audit says so', async () => {
     const { run } = await claim(5, 'b')
     const id = String(run?.id)
     const cancelled = await at.command('runs', 'cancel', id)
@@ -141,7 +141,7 @@ describe('runs', () => {
 })
 
 describe('audit', () => {
-  test('lists what happened, narrowed by run, type and time', async () => {
+  test('lists what happened, filtered by run, type and time', async () => {
     const { run } = await claim(5, 'b')
     await claim(6, 'c')
     const id = String(run?.id)
@@ -154,32 +154,35 @@ describe('audit', () => {
     expect(wrong.stderr).toContain('--since must be an RFC 3339 time')
   })
 
-  test.each(['SIGINT', 'SIGTERM'])('is followed until %s, each event once', async (signal) => {
-    await claim(1, '1')
-    await claim(2, '2')
-    at.world.stdout = ''
-    const tail = at.world.run('audit', 'tail', '-n', '1', '--json')
-    await at.world.untilPrinted('"order":2')
-    await claim(3, '3')
-    await at.world.untilPrinted('"order":3')
-    at.world.stop(signal)
-    expect(await tail).toBe(0)
-    const ids = at.world.stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => (JSON.parse(line) as { id: number }).id)
-    expect(ids).toEqual([2, 3])
-    expect(at.world.stopHandlers).toEqual([])
-  })
+  test.each(['SIGINT', 'SIGTERM'])(
+    'can be followed until %s, with each event once',
+    async (signal) => {
+      await claim(1, '1')
+      await claim(2, '2')
+      at.world.stdout = ''
+      const tail = at.world.run('audit', 'tail', '-n', '1', '--json')
+      await at.world.untilPrinted('"order":2')
+      await claim(3, '3')
+      await at.world.untilPrinted('"order":3')
+      at.world.stop(signal)
+      expect(await tail).toBe(0)
+      const ids = at.world.stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { id: number }).id)
+      expect(ids).toEqual([2, 3])
+      expect(at.world.stopHandlers).toEqual([])
+    },
+  )
 
-  test('is followed only while somebody reads', async () => {
+  test('is followed only while its output is read', async () => {
     const tail = at.world.run('audit', 'tail')
     await at.world.untilPrinted('run_id')
     at.world.stopReading()
     expect(await tail).toBe(0)
   })
 
-  test('-n takes 0 to 1000', async () => {
+  test('accepts 0 to 1000 with -n', async () => {
     const { code, stderr } = await at.command('audit', 'tail', '-n', '1001')
     expect(code).toBe(2)
     expect(stderr).toContain('--last must be a whole number from 0 to 1000')
@@ -212,7 +215,7 @@ describe('inbox', () => {
       },
     })
 
-  test('lists webhooks and shows one by its GUID, its payload only as JSON', async () => {
+  test('lists webhooks and shows one by its GUID, with its payload only as JSON', async () => {
     await receive()
     const { stdout } = await at.command('inbox', '--repo', 'Acme/Widgets', '--number', '5')
     expect(rowsOf(stdout)[1]?.slice(1, 5)).toEqual([guid, 'processed', 'ignored', 'no-listener'])
@@ -224,7 +227,7 @@ describe('inbox', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ webhook_id: guid, payload: { a: 1 } })
   })
 
-  test('has one decided again, by the command line', async () => {
+  test('replays a webhook, with the command line as the actor', async () => {
     await receive()
     const { stdout } = await at.command('inbox', 'replay', guid)
     expect(stdout).toContain('is waiting. Show it: holdfast inbox show inb_')
@@ -232,7 +235,7 @@ describe('inbox', () => {
     expect(rowsOf(audit.stdout)[1]?.[3]).toBe('cli')
   })
 
-  test.each(['show', 'replay'])('%s of one that is not there ends with 1', async (verb) => {
+  test.each(['show', 'replay'])('ends %s of a missing webhook with 1', async (verb) => {
     const { code, stderr } = await at.command('inbox', verb, 'inb_nope')
     expect(code).toBe(1)
     expect(stderr).toContain('List webhooks: holdfast inbox')
@@ -240,7 +243,7 @@ describe('inbox', () => {
 })
 
 describe('why', () => {
-  test('is told in full in a pipe, and fits a terminal with its command whole', async () => {
+  test('prints the full story to a pipe, and fits a terminal without cutting its command', async () => {
     const { run } = await claim(5, 'b')
     const id = String(run?.id)
     await at.store.runs.cancel(id, 'test', null)
@@ -267,7 +270,7 @@ describe('why', () => {
 })
 
 describe('tokens', () => {
-  test('are made, listed and revoked', async () => {
+  test('are created, listed and revoked', async () => {
     const made = await at.command('token', 'create', '--scope', 'read', '--name', 'ann', '--json')
     const { id } = JSON.parse(made.stdout) as { id: string }
     const list = await at.command('token', 'list')
@@ -280,7 +283,7 @@ describe('tokens', () => {
 })
 
 describe('the database', () => {
-  test('is told to be up to date, and what a new one would get', async () => {
+  test('is reported as up to date, and a dry run shows what a new one would get', async () => {
     const current = await at.command('migrate')
     expect(current.stdout).toMatch(/is up to date: schema \d+\.\n$/)
     const dry = await at.command('migrate', '--dry-run', '--data-dir', 'elsewhere', '--json')
@@ -297,7 +300,7 @@ describe('the database', () => {
     expect((await at.command('runs', '--data-dir', 'elsewhere')).code).toBe(0)
   })
 
-  test('is copied, and a copy is not replaced by chance', async () => {
+  test('is copied, and an existing copy is not replaced by accident', async () => {
     await claim(5, 'b')
     const made = await at.command('backup', 'copy.db', '--json')
     expect(JSON.parse(made.stdout)).toMatchObject({ file: join(at.world.cwd, 'copy.db') })
@@ -305,11 +308,11 @@ describe('the database', () => {
     expect(rowsOf(copied.stdout)).toHaveLength(2)
     const again = await at.command('backup', 'copy.db')
     expect(again).toMatchObject({ code: 1, stdout: '' })
-    expect(again.stderr).toContain('copy.db is already there')
+    expect(again.stderr).toContain('copy.db already exists')
     expect((await at.command('backup', '--force', 'copy.db')).code).toBe(0)
   })
 
-  test('of PostgreSQL is left to pg_dump, without the password', async () => {
+  test('of PostgreSQL is left to pg_dump, and the password is not shown', async () => {
     const url = 'postgres://me:hunter2@db.test/hold%20fast?sslmode=require&password=hunter2'
     const { code, stderr } = await at.command('backup', 'x y.dump', '--database-url', url)
     expect(code).toBe(1)
@@ -320,7 +323,7 @@ describe('the database', () => {
     expect(stderr).not.toContain('hunter2')
   })
 
-  test('is purged by the retention of the settings', async () => {
+  test('is purged by the retention in the settings', async () => {
     const { run } = await claim(5, 'b')
     await at.store.runs.cancel(String(run?.id), 'test', null)
     expect((await at.command('purge', '--json')).stdout).toBe('{"runs":0}\n')
@@ -348,7 +351,7 @@ describe('without a database', () => {
     ['token list'],
     ['purge'],
     ['backup x'],
-  ])('%s says so and makes none', async (line) => {
+  ])('%s says so and creates none', async (line) => {
     const world = new FakeWorld()
     expect(await world.run(...line.split(' '))).toBe(3)
     expect(world.stderr).toContain('There is no database at')
@@ -356,8 +359,8 @@ describe('without a database', () => {
   })
 })
 
-describe('an address in the environment', () => {
-  test('is asked, unless a flag finds a database', async () => {
+describe('a server address in the environment', () => {
+  test('is used, unless a flag names a database', async () => {
     const world = new FakeWorld()
     world.env = { HOLDFAST_URL: 'http://127.0.0.1:9', HOLDFAST_TOKEN: 't' }
     const asked: string[] = []

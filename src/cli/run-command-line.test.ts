@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { optionEntries } from '../settings/options.ts'
+import { optionEntries } from '../settings/options/options.ts'
 import { FakeWorld } from '../../test/cli/fake-world.ts'
 
 describe('help', () => {
@@ -24,7 +24,7 @@ describe('help', () => {
     expect(world.stdout).toBe('')
   })
 
-  test('serve tells every setting by its variable', async () => {
+  test('the help of serve has every setting with its variable', async () => {
     const world = new FakeWorld()
     await world.run('serve', '--help')
     const told = world.stdout.replace(/\s+/g, ' ')
@@ -73,7 +73,7 @@ describe('wrong usage', () => {
     expect(world.composed).toBeNull()
   })
 
-  test('several wrong settings are told together', async () => {
+  test('several wrong settings are reported together', async () => {
     const world = new FakeWorld()
     world.env = { HOLDFAST_PROT: '1' }
     expect(await world.run('serve', '--port', 'x')).toBe(2)

@@ -34,7 +34,7 @@ describe('streams', () => {
     [132, 132],
     [0, 80],
     [undefined, 80],
-  ])('a terminal that says it has %s columns has %i', (columns, used) => {
+  ])('a terminal that reports %s columns has %i', (columns, used) => {
     const { stdout, stderr } = streams({ isTTY: true, columns })
     expect(streamTerminal(stdout, stderr, {})).toMatchObject({ columns: used, watched: true })
   })
@@ -52,7 +52,7 @@ describe('streams', () => {
     expect(streamTerminal(stdout, stderr, env).logStyle).toBe(style)
   })
 
-  test('a reader that has seen enough is told of, and is no failure', () => {
+  test('a reader that stops reading is noticed, and that is not a failure', () => {
     const { stdout, stderr } = streams({})
     const { gone } = streamTerminal(stdout, stderr, {})
     stdout.emit('error', Object.assign(new Error('gone'), { code: 'EPIPE' }))

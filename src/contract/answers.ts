@@ -1,6 +1,6 @@
 /**
- * What every answer is made of: problems, lists, times. Answers are described exactly but not
- * checked for form: what the store gave back is shown, whatever rules it was taken in under.
+ * What every answer is made of: problems, lists, times. Answers are described exactly, but not
+ * checked: what is stored is shown, also if it was stored under older rules.
  */
 import { z } from 'zod'
 import type { Paged } from '../store.ts'
@@ -54,7 +54,7 @@ export const paging = {
   cursor: line(1000).optional().describe('`next_cursor` of the previous page.'),
 }
 
-/** Of a list without filters. */
+/** The query of a list without filters. */
 export const pagingQuery = z.strictObject(paging)
 export type Paging = z.infer<typeof pagingQuery>
 

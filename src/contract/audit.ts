@@ -1,4 +1,4 @@
-/** Audit events on the wire. */
+/** Audit events in the API. */
 import { z } from 'zod'
 import type { AuditRow } from '../domain/audit.ts'
 import { listOf, paging, pagingQuery, time, timeView } from './answers.ts'

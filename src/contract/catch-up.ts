@@ -1,6 +1,6 @@
-/** What a look for missed webhooks found. */
+/** What catch-up found. */
 import { z } from 'zod'
-import type { CatchUpReport } from '../intake/catch-up-report.ts'
+import type { CatchUpReport } from '../intake/catch-up/catch-up-report.ts'
 
 export const catchUpReport = z
   .strictObject({

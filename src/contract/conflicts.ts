@@ -1,4 +1,4 @@
-/** Why the state of things can refuse a request: the codes of a 409 and what each means. */
+/** Why the current state can refuse a request: the codes of a 409 and what each means. */
 export const conflictCodes = {
   superseded: 'a newer head took over; stop working on the run',
   cancelled: 'a person cancelled the run; stop working on it',

@@ -1,14 +1,17 @@
-/** Deliveries on the wire: what has to be sent, its state, and how each attempt ended. */
+/** Deliveries in the API: what has to be sent, its state, and how each attempt ended. */
 import { z } from 'zod'
-import { givenContents } from '../channels/contents.ts'
-import { githubChannels } from '../channels/github-channels.ts'
+import type { ChannelName, GivenContent } from '../channels/github-channels.ts'
+import { githubChannels, githubDeclarations, publishForms } from '../channels/github-channels.ts'
+import type { PublishForm } from '../channels/on-github.ts'
 import { attemptOutcomes, deliveryStatuses, deliveryWaits } from '../domain/outbox/delivery.ts'
 import { listOf, paging, time } from './answers.ts'
 import { id, leaseToken, line, text } from './fields.ts'
 import { pickedBy } from './forms.ts'
 
-/** What every run shows without being asked to. */
-export const reservedNames: readonly string[] = ['anchor', 'status', 'check']
+/** Names of what Holdfast publishes for every run itself: `anchor`, `status` and `check`. */
+export const reservedNames: readonly string[] = githubDeclarations.flatMap(
+  ({ announcement }) => announcement?.name ?? [],
+)
 
 export const ownDeliveryParams = z.strictObject({
   id: id.describe('Id of the run.'),
@@ -32,54 +35,31 @@ const holder = {
     .describe('`lease.token` of the claim or lease. A run token, admin and operator need none.'),
 }
 
-const where = 'Where it is published.'
-const comment = givenContents['github-comment']
-  .safeExtend({ channel: z.literal('github-comment').describe(where), ...holder })
-  .register(z.globalRegistry, { id: 'OwnComment', title: 'Comment' })
-const status = givenContents['github-status']
-  .safeExtend({ channel: z.literal('github-status').describe(where), ...holder })
-  .register(z.globalRegistry, { id: 'OwnStatus', title: 'Commit status' })
-const check = givenContents['github-check']
-  .safeExtend({ channel: z.literal('github-check').describe(where), ...holder })
-  .register(z.globalRegistry, {
-    id: 'OwnCheck',
-    title: 'Check run',
-    examples: [
-      {
-        lease_token: 'hfl_…',
-        channel: 'github-check',
-        name: 'acme/lint',
-        status: 'completed',
-        conclusion: 'success',
-        title: 'Nothing found',
-      },
-    ],
-  })
-const label = givenContents['github-label']
-  .safeExtend({ channel: z.literal('github-label').describe(where), ...holder })
-  .register(z.globalRegistry, { id: 'OwnLabel', title: 'Label' })
-const review = givenContents['github-review']
-  .safeExtend({ channel: z.literal('github-review').describe(where), ...holder })
-  .register(z.globalRegistry, { id: 'OwnReview', title: 'Review' })
-
-const ownForms: Readonly<Record<string, z.ZodType>> = {
-  'github-comment': comment,
-  'github-status': status,
-  'github-check': check,
-  'github-label': label,
-  'github-review': review,
-}
+/** One request form per channel: the channel's own fields, and those of every request. */
+const ownForms = Object.fromEntries(
+  githubChannels.map((channel) => {
+    const { form, docs } = publishForms[channel] as PublishForm
+    const common = { channel: z.literal(channel).describe('Where it is published.'), ...holder }
+    return [channel, form.safeExtend(common).register(z.globalRegistry, docs)]
+  }),
+)
 const noForm = z.looseObject({ channel: channelName })
 
-export const ownDeliveryBody = pickedBy(
-  z.discriminatedUnion('channel', [comment, status, check, label, review]),
-  (body) => {
-    const channel = (body as { readonly channel?: unknown } | null | undefined)?.channel
-    const known = typeof channel === 'string' && Object.hasOwn(ownForms, channel)
-    return known ? (ownForms[channel] ?? noForm) : noForm
-  },
-)
-export type OwnDeliveryBody = z.infer<typeof ownDeliveryBody>
+export type OwnDeliveryBody = {
+  readonly [C in ChannelName]: GivenContent<C> & {
+    readonly channel: C
+    readonly lease_token?: string | undefined
+  }
+}[ChannelName]
+
+const [firstForm = noForm, ...otherForms] = Object.values(ownForms)
+const anyForm: unknown = z.discriminatedUnion('channel', [firstForm, ...otherForms])
+
+export const ownDeliveryBody = pickedBy(anyForm as z.ZodType<OwnDeliveryBody>, (body) => {
+  const channel = (body as { readonly channel?: unknown } | null | undefined)?.channel
+  const isKnown = typeof channel === 'string' && Object.hasOwn(ownForms, channel)
+  return isKnown ? (ownForms[channel] ?? noForm) : noForm
+})
 
 export const deliveryParams = z.strictObject({ id: id.describe('Id of the delivery.') })
 

@@ -4,7 +4,7 @@ import { oneDelivery } from './delivery-view.ts'
 
 const store = { now: () => now, repositories: { names: async () => new Map<string, string>() } }
 
-it('one that waits for an earlier message of its run names no time', async () => {
+it('a delivery that waits for an earlier message of its run shows no time', async () => {
   const waiting = { dueAt: now + 5000, wait: 'order' } as const
   expect(await oneDelivery(store, aDelivery(waiting))).toMatchObject({
     wait: 'order',

@@ -1,4 +1,4 @@
-/** Deliveries, their tries and the budgets they are paid from, as the wire shows them. */
+/** Deliveries, their attempts and the budgets, as the API shows them. */
 import { channelsByName } from '../channels/github-channels.ts'
 import type { Budget, BudgetLimits } from '../domain/outbox/budget.ts'
 import { useOf } from '../domain/outbox/budget.ts'
@@ -67,7 +67,7 @@ function deliveryView(
     status: item.status,
     wait: waitOf(item, now),
     reason: item.reason,
-    // Its turn comes when another one ends, which nobody knows beforehand.
+    // It is sent after another delivery, at a time that nobody knows.
     due_at: maybeTime(item.wait === 'order' ? null : item.dueAt),
     tries: item.tries,
     error: troubleView(item),

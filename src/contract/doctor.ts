@@ -1,4 +1,4 @@
-/** What a server finds when it examines itself. */
+/** The report of `doctor` in the API. */
 import { z } from 'zod'
 
 const finding = z

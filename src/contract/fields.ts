@@ -1,9 +1,9 @@
 /**
- * The kinds of field that requests are made of, each with its form, its bounds and the sentence a
- * caller reads when it does not fit.
+ * The kinds of field that requests are made of: the form and size of each, and the message for a
+ * value that does not fit.
  *
- * What must hold: no text with a NUL, a lone surrogate or, where it is a name or a key, any control
- * character gets past here; what passes is bounded in size.
+ * What must hold: no text may contain a NUL or a lone surrogate, and no name or key may contain a
+ * control character. Every value has a largest size.
  */
 import { z } from 'zod'
 import { httpUrl, line, text } from '../validation/text-fields.ts'
@@ -96,11 +96,11 @@ export const anyJson = z.unknown().superRefine((value, context) => {
   if (message !== null) context.addIssue({ code: 'custom', message })
 })
 
-/** What keeps it from being stored as JSON; a program that embeds us can pass any value at all. */
+/** Why a value cannot be stored as JSON, or null. A program with the library may pass any value. */
 function jsonFlaw(value: unknown): string | null {
   const flaws: string[] = []
-  const look = (_name: string, part: unknown): unknown => {
-    // `1e999` parses to Infinity and would be stored as null: a silent change of what was sent.
+  const inspect = (_name: string, part: unknown): unknown => {
+    // `1e999` is read as Infinity and would be stored as null, which is not what was sent.
     if (typeof part === 'number' && !Number.isFinite(part)) {
       flaws.push('must not contain a number too large for JSON')
     }
@@ -109,8 +109,8 @@ function jsonFlaw(value: unknown): string | null {
     return null
   }
   try {
-    // Undefined for what has no JSON at all, whatever its type says.
-    const json = JSON.stringify(value, look) as string | undefined
+    // The result is undefined for a value that JSON does not have, whatever its type says.
+    const json = JSON.stringify(value, inspect) as string | undefined
     if (json === undefined) return `must be JSON; ${typeof value} is none, pass data`
     if (Buffer.byteLength(json) > jsonBytesMax) flaws.push('must be at most 256 KB as JSON')
     return flaws[0] ?? null
@@ -121,7 +121,7 @@ function jsonFlaw(value: unknown): string | null {
   }
 }
 
-/** A query carries only text; what is not a plain decimal stays text and is refused as such. */
+/** A query has only text. A value that is not a plain number stays text and is refused. */
 export function fromQuery<T extends z.ZodType>(number: T) {
   return z.preprocess(
     (value) => (typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value),

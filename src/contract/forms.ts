@@ -1,6 +1,7 @@
 /**
- * A body that may have one of several forms. Trying them all would answer a slip in one form with
- * complaints about the other, so a form is picked by what the body holds and only that one speaks.
+ * A body that may have one of several forms. If all were tried, a mistake in one form would be
+ * answered with complaints about the others. So the fields of the body choose one form, and only
+ * that one is checked.
  */
 import type { z } from 'zod'
 

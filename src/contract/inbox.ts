@@ -1,4 +1,4 @@
-/** Webhooks on the wire: what a delivery is answered, and what the inbox shows of it later. */
+/** Webhooks in the API: the answer to GitHub, and what the inbox shows later. */
 import { z } from 'zod'
 import { inboxDecisions, inboxStates, runIdsOf, type InboxEntry } from '../domain/inbox.ts'
 import { listOf, maybeTime, paging, time, timeView } from './answers.ts'

@@ -1,6 +1,6 @@
 /**
- * The one table from an error to what a caller sees of it: the status of an HTTP answer, and how a
- * command ends. The class decides; a code is more than its class only where it says so here.
+ * The one table from an error to what a caller sees: the status of an HTTP answer, and the exit of
+ * a command. The class of an error decides, except for the codes that are listed here.
  */
 import {
   ConflictError,
@@ -28,14 +28,14 @@ const kindOfClass: readonly (readonly [abstract new (...args: never[]) => Error,
   [StoreUnavailableError, { status: 503, exit: 'unreachable' }],
 ]
 
-/** Also for an error that a server answered, of which only the code is known. */
+/** Also for an error in a server's answer, of which only the code is known. */
 const kindOfCode: Readonly<Record<string, ProblemKind>> = {
   invalid_request: { status: 400, exit: 'wrongUsage' },
   invalid_value: { status: 422, exit: 'wrongUsage' },
   invalid_cursor: { status: 422, exit: 'wrongUsage' },
 }
 
-/** Null for what is not an error of ours: the caller is told nothing about it. */
+/** Returns null for an error that is not Holdfast's. The caller sees no details of it. */
 export function problemKindOf(error: unknown): ProblemKind | null {
   if (!(error instanceof HoldfastError)) return null
   const own = Object.hasOwn(kindOfCode, error.code) ? kindOfCode[error.code] : undefined

@@ -1,4 +1,4 @@
-/** A run, and what came of asking for one, as the wire shows it. */
+/** Runs, and the answers to claims and leases, as the API shows them. */
 import type { Run } from '../domain/run.ts'
 import { StoreUnavailableError } from '../errors.ts'
 import type { AnchorPlace, OutboxStore } from '../store/outbox-store.ts'
@@ -24,7 +24,9 @@ export async function runPage(store: AnchorSource, page: Paged<Run>) {
   return { items, next_cursor: page.nextCursor }
 }
 
-/** What was done is answered even if the store is lost before it says where the comment is. */
+/**
+ * If the store is unavailable, the answer has no comment. What was done before is still answered.
+ */
 async function anchorsOf(
   { outbox }: AnchorSource,
   runs: readonly Run[],

@@ -1,4 +1,4 @@
-/** Runs on the wire: what claims, leases and completions say, and how a run is shown. */
+/** Runs in the API: the requests to claim, lease and complete, and how a run is shown. */
 import { z } from 'zod'
 import { claimReasons } from '../domain/claim.ts'
 import { outcomes, runStates, verdicts } from '../domain/run.ts'

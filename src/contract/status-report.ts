@@ -1,9 +1,9 @@
-/** What a run's holder says about how the work goes, on the wire. */
+/** How a run's holder reports progress, in the API. */
 import { z } from 'zod'
 import { leaseToken, text } from './fields.ts'
 
 const codePointsMax = 100
-/** Longer than any text that folds to what is allowed needs to be. */
+/** Line breaks and blanks are removed, so a longer text may still become short enough. */
 const givenMax = 2000
 
 const breaks = /[\r\n\u0085\u2028\u2029]+/g

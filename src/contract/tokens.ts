@@ -1,4 +1,4 @@
-/** Scoped tokens on the wire. A token's secret is answered once, when it is made. */
+/** Tokens in the API. The secret of a token is in one answer only: when it is created. */
 import { z } from 'zod'
 import { repositoryPattern } from '../domain/token-limits.ts'
 import type { NewToken, Token } from '../store.ts'

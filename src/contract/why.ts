@@ -1,6 +1,7 @@
-/** What happened and why, on the wire. */
+/** The answer of `why` in the API. */
 import { z } from 'zod'
-import { time } from './answers.ts'
+import type { Why } from '../audit/why.ts'
+import { time, timeView } from './answers.ts'
 import { line } from './fields.ts'
 
 export const whyQuery = z.strictObject({
@@ -45,3 +46,20 @@ export const why = z
   .register(z.globalRegistry, { id: 'Why' })
 
 export type WhyView = z.infer<typeof why>
+
+export function whyView({ query, kind, subject, headline, text, ...answer }: Why): WhyView {
+  return {
+    query,
+    kind,
+    subject,
+    headline,
+    story: answer.story.map(({ at, text: sentence, depth, type, runId, webhookId }) => {
+      return { at: timeView(at), text: sentence, depth, type, run_id: runId, webhook_id: webhookId }
+    }),
+    awaiting: answer.awaiting.map(({ what, until }) => {
+      return { what, until: until === null ? null : timeView(until) }
+    }),
+    actions: answer.actions.map((action) => ({ text: action.text, command: action.command })),
+    text,
+  }
+}

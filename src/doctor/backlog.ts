@@ -1,4 +1,4 @@
-/** What waits: runs for a worker, runs for the sweeper, webhooks for a decision. */
+/** Checks of what waits: runs for a worker or the sweeper, webhooks for a decision. */
 import type { CatchUpBacklog } from '../store/catch-up-store.ts'
 import type { AuditRow } from '../domain/audit.ts'
 import { fine, warning, type Finding } from '../domain/finding.ts'
@@ -6,11 +6,11 @@ import type { Counted, InboxBacklog, Paged, StoreVitals } from '../store.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
-/** Workers that are there take a run within seconds. */
+/** An active worker takes a run within seconds. */
 const pendingMsMax = 5 * minuteMs
 const webhookMsMax = minuteMs
 const lostLeasesMax = 5
-const putOffMin = 3
+const triesMin = 3
 /** Two passes of catch-up. */
 const headMsMax = 15 * minuteMs
 
@@ -30,7 +30,7 @@ export function checkPending({ pending }: StoreVitals, nowMs: number): readonly 
   ]
 }
 
-/** The sweeper looks every few seconds, so what is due for longer is seen by no sweeper. */
+/** The sweeper runs every second, so a run that is due for longer shows that no sweeper runs. */
 export function checkOverdue({ overdue }: StoreVitals): readonly Finding[] {
   if (overdue.count === 0) return [fine('runs.overdue', 'No overdue runs.')]
   return [
@@ -42,7 +42,7 @@ export function checkOverdue({ overdue }: StoreVitals): readonly Finding[] {
   ]
 }
 
-/** `lost` are the newest of them. */
+/** `lost` has the newest lost leases. */
 export function checkLostLeases(
   lost: Pick<Paged<AuditRow>, 'items' | 'nextCursor'>,
   nowMs: number,
@@ -63,7 +63,7 @@ export function checkLostLeases(
 }
 
 export function checkInbox(backlog: InboxBacklog, nowMs: number): readonly Finding[] {
-  return [...checkWaiting(backlog, nowMs), ...checkPutOff(backlog), ...checkGivenUp(backlog)]
+  return [...checkWaiting(backlog, nowMs), ...checkPostponed(backlog), ...checkGivenUp(backlog)]
 }
 
 function checkWaiting({ waiting, oldestAt }: InboxBacklog, nowMs: number): readonly Finding[] {
@@ -84,9 +84,9 @@ function checkWaiting({ waiting, oldestAt }: InboxBacklog, nowMs: number): reado
   ]
 }
 
-/** The first try may meet a limit of GitHub or a busy store; the third is no accident. */
-function checkPutOff({ postponed, mostTried }: InboxBacklog): readonly Finding[] {
-  if (mostTried === null || mostTried.tries < putOffMin) return []
+/** The first tries may fail because of a limit of GitHub or a busy store. */
+function checkPostponed({ postponed, mostTried }: InboxBacklog): readonly Finding[] {
+  if (mostTried === null || mostTried.tries < triesMin) return []
   const counted = countText({ count: postponed, more: false }, 'webhook')
   const { id, tries, lastError } = mostTried
   return [
@@ -110,7 +110,7 @@ function checkGivenUp({ failed, lastFailed }: InboxBacklog): readonly Finding[] 
   ]
 }
 
-/** Every pass of catch-up asks about those that are due; a day later they are given up. */
+/** Every pass of catch-up asks about the due heads. After a day they are given up. */
 export function checkCatchUp(backlog: CatchUpBacklog, nowMs: number): readonly Finding[] {
   const { headChecks, deliveriesUnread, deliveriesUnfetched } = backlog
   const waitedMs = headChecks.oldestAt === null ? 0 : nowMs - headChecks.oldestAt
@@ -156,6 +156,7 @@ function countText({ count, more }: Counted, noun: string): string {
 
 const waits = ({ count }: Counted): string => (count === 1 ? 'waits' : 'wait')
 
+/** `for 12 s`, `for 3 min`, `for 5 h`. */
 export function agoText(ms: number): string {
   if (ms < 2 * minuteMs) return `for ${Math.max(0, Math.round(ms / 1000))} s`
   if (ms < 120 * minuteMs) return `for ${Math.round(ms / minuteMs)} min`

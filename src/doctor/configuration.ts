@@ -1,15 +1,15 @@
-/** Settings: what was read, whether it is live, and how people get in. */
+/** Checks of the settings: the config file, the mode, the public address, the secrets. */
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
-import { secretLengthMin } from '../settings/options/limits.ts'
-import { options } from '../settings/options.ts'
+import { secretLengthMin } from '../settings/options/option.ts'
+import { options } from '../settings/options/options.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { SettingsError } from '../settings/settings-error.ts'
 
-/** Settings that could not be loaded: each thing that is wrong is a finding of its own. */
+/** The findings if the settings could not be loaded: one for each problem. */
 export function settingsProblems(error: SettingsError): readonly Finding[] {
   const remedy =
     error.hint ?? 'Correct it; docs/reference/settings.md lists the values of each setting.'
-  return error.problems.map((wrong) => problem('configuration', wrong, remedy))
+  return error.problems.map((text) => problem('configuration', text, remedy))
 }
 
 export function checkConfigFile({ configFile }: Settings): readonly Finding[] {
@@ -48,7 +48,7 @@ export function checkPublicUrl({ publicUrl }: Settings): readonly Finding[] {
   ]
 }
 
-/** The file that a first start makes is checked with the data folder. */
+/** The token that a first start makes is checked with the data folder. */
 export function checkAdminToken({ adminToken, database }: Settings): readonly Finding[] {
   const { env } = options.adminToken
   if (adminToken === null) {
@@ -64,7 +64,7 @@ export function checkAdminToken({ adminToken, database }: Settings): readonly Fi
   return [givenSecret('admin_token', env, [adminToken])]
 }
 
-/** The one that a first start makes in the sandbox is checked with the data folder. */
+/** The secret that a first start makes in the sandbox is checked with the data folder. */
 export function checkWebhookSecrets(settings: Settings): readonly Finding[] {
   const { githubWebhookSecrets: given } = settings
   const { env } = options.githubWebhookSecrets
@@ -81,5 +81,5 @@ function givenSecret(check: string, env: string, values: readonly string[]): Fin
 }
 
 export function checkQueue(): readonly Finding[] {
-  return [fine('queue', 'Embedded: work is handed out from the database. No Redis is needed.')]
+  return [fine('queue', 'Embedded: workers get their runs from the database. No Redis is needed.')]
 }

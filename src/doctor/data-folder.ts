@@ -1,11 +1,11 @@
-/** The data folder: it exists, is ours, is closed to others, and has room on its disk. */
+/** Checks of the data folder: it exists, only its owner can read it, and its disk has room. */
 import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
-import { unsafeDatabaseFile } from '../settings/database-file.ts'
-import { options } from '../settings/options.ts'
-import { secretFileNames } from '../settings/secret-files.ts'
+import { unsafeDatabaseFile } from '../settings/data-folder/folders.ts'
+import { options } from '../settings/options/options.ts'
+import { secretFileNames } from '../settings/data-folder/server-secrets.ts'
 import type { Settings } from '../settings/settings.ts'
 
 const megabyte = 1_000_000
@@ -40,7 +40,7 @@ export async function checkDataFolder({ dataDir }: Settings): Promise<readonly F
   ]
 }
 
-/** The secrets that a first start made and kept there. */
+/** The secrets that a first start made. */
 export async function checkSecretFiles({ dataDir }: Settings): Promise<readonly Finding[]> {
   const names = Object.values(secretFileNames)
   const found = await Promise.all(
@@ -57,14 +57,14 @@ export async function checkSecretFiles({ dataDir }: Settings): Promise<readonly 
   return found.flat()
 }
 
-/** What a server would refuse to open. */
+/** A server refuses to open an unsafe file. */
 export async function checkDatabaseFile(settings: Settings): Promise<readonly Finding[]> {
   const unsafe = await unsafeDatabaseFile(settings)
   if (unsafe === null) return []
-  return [problem('store.file', `${unsafe.told}. No server starts with it.`, unsafe.remedy)]
+  return [problem('store.file', `${unsafe.problem}. No server starts with it.`, unsafe.remedy)]
 }
 
-/** Of the disk that a SQLite file is on; PostgreSQL looks after its own. */
+/** The disk of a SQLite file. The disk of PostgreSQL is not checked. */
 export async function checkDisk({ database, dataDir }: Settings): Promise<readonly Finding[]> {
   if (database.kind !== 'sqlite' || database.path === ':memory:') return []
   const folder = (await modeOf(dirname(database.path))) === null ? dataDir : dirname(database.path)
@@ -83,7 +83,7 @@ function freeText(bytes: number): string {
   return megabytes < 10_000 ? `${megabytes} MB` : `${Math.floor(megabytes / 1000)} GB`
 }
 
-/** Null when it is not there. */
+/** Returns null if the file is missing. */
 async function modeOf(path: string): Promise<number | null> {
   try {
     return (await stat(path)).mode & 0o777

@@ -13,9 +13,9 @@ import { loadSettings } from '../settings/load-settings.ts'
 import { SettingsError } from '../settings/settings-error.ts'
 import type { InboxBacklog, StoreVitals } from '../store.ts'
 import { settingsProblems } from './configuration.ts'
-import { examineAll, type DoctorStore, type Patient } from './doctor.ts'
+import { runDoctor, type DoctorStore, type DoctorOptions } from './doctor.ts'
 import { fine } from '../domain/finding.ts'
-import { examine } from './report.ts'
+import { runChecks } from './report.ts'
 
 const now = Date.parse('2026-01-31T12:00:00Z')
 const minute = 60_000
@@ -25,7 +25,7 @@ beforeEach(() => {
   mkdirSync(join(cwd, 'data'), { mode: 0o700 })
 })
 
-const look: DatabaseInspection = {
+const inspection: DatabaseInspection = {
   engine: 'PostgreSQL 17.1',
   schema: { version: 3, missing: [] },
   clockAheadMs: 20,
@@ -95,16 +95,16 @@ function storeOf(store: Store): DoctorStore {
   }
 }
 
-interface Case extends Partial<Omit<Patient, 'settings' | 'store'>> {
+interface Case extends Partial<Omit<DoctorOptions, 'settings' | 'store'>> {
   readonly env?: Readonly<Record<string, string>>
   readonly store?: Store | null
 }
 
 async function findings({ env = {}, store = {}, ...rest }: Case = {}) {
   const settings = await loadSettings({ env, cwd })
-  const report = await examineAll({
+  const report = await runDoctor({
     settings,
-    look: () => Promise.resolve(look),
+    inspect: () => Promise.resolve(inspection),
     store: () => Promise.resolve(store === null ? null : storeOf(store)),
     github: () => null,
     ...rest,
@@ -114,7 +114,7 @@ async function findings({ env = {}, store = {}, ...rest }: Case = {}) {
   return { report, levels, of }
 }
 
-test('a healthy patient has no problem, and what is not well has its remedy', async () => {
+test('a healthy setup has no problem, and every other finding has its remedy', async () => {
   const { report, levels } = await findings()
   expect(report.ok).toBe(true)
   expect(levels).toEqual({
@@ -144,24 +144,24 @@ test('a healthy patient has no problem, and what is not well has its remedy', as
   for (const { level, remedy } of report.findings) expect(remedy === null).toBe(level === 'ok')
 })
 
-test('what no queue means is said in plain words', async () => {
+test('a wait without a queue is explained in plain words', async () => {
   const { of } = await findings()
   expect(of('queue')?.detail).toBe(
-    'Embedded: work is handed out from the database. No Redis is needed.',
+    'Embedded: workers get their runs from the database. No Redis is needed.',
   )
 })
 
-test('a check that fails is a finding and takes no other with it', async () => {
+test('a check that fails is a finding and does not stop the others', async () => {
   const failing = new SetupError('x', 'it is broken', { hint: 'mend it' })
-  const { findings: found, ok } = await examine([
-    { name: 'one', look: () => Promise.reject(failing) },
+  const { findings: found, ok } = await runChecks([
+    { name: 'one', run: () => Promise.reject(failing) },
     {
       name: 'two',
-      look: () => {
+      run: () => {
         throw new Error('')
       },
     },
-    { name: 'three', look: () => [fine('three', 'well')] },
+    { name: 'three', run: () => [fine('three', 'well')] },
   ])
   expect(ok).toBe(false)
   expect(found).toMatchObject([
@@ -172,7 +172,7 @@ test('a check that fails is a finding and takes no other with it', async () => {
 })
 
 describe('configuration', () => {
-  test('that cannot be loaded is told of line by line', async () => {
+  test('that cannot be loaded is reported line by line', async () => {
     const wrong = { HOLDFAST_PROT: '1', HOLDFAST_PORT: 'x' }
     const error = await loadSettings({ env: wrong, cwd }).catch((caught: unknown) => caught)
     const found = settingsProblems(error as SettingsError)
@@ -185,7 +185,7 @@ describe('configuration', () => {
     [{}, ['GITHUB_TOKEN, or GITHUB_APP_ID', 'GITHUB_WEBHOOK_SECRET']],
     [{ GITHUB_TOKEN: 't' }, ['set GITHUB_WEBHOOK_SECRET, and start']],
     [{ GITHUB_WEBHOOK_SECRET: 's' }, ['set GITHUB_TOKEN, or GITHUB_APP_ID']],
-  ])('with %o tells what is missing to go live', async (env, told) => {
+  ])('with %o shows what is missing to go live', async (env, told) => {
     const { of } = await findings({ env })
     for (const part of told) expect(of('mode')?.remedy).toContain(part)
   })
@@ -210,7 +210,7 @@ describe('configuration', () => {
     expect(of('webhook_secret')?.detail ?? '').not.toContain('short')
   })
 
-  test('live with a public address has nothing to warn of', async () => {
+  test('in live mode with a public address leads to no warning', async () => {
     const { levels } = await findings({
       env: { GITHUB_TOKEN: 't', GITHUB_WEBHOOK_SECRET: 's', HOLDFAST_PUBLIC_URL: 'https://h.test' },
       store: { vitals: { mode: 'live' } },
@@ -224,7 +224,7 @@ describe('configuration', () => {
 })
 
 describe('files', () => {
-  test('that others can read are told of with the command that closes them', async () => {
+  test('that others can read are reported with the command that protects them', async () => {
     const token = join(cwd, 'data', 'admin-token')
     writeFileSync(token, 'secret')
     chmodSync(token, 0o644)
@@ -238,7 +238,7 @@ describe('files', () => {
     expect((await findings()).levels['admin_token']).toBe('ok')
   })
 
-  test('a database elsewhere that a server would refuse is told of with the remedy', async () => {
+  test('of a database elsewhere that a server would refuse are reported with the remedy', async () => {
     const file = join(cwd, 'elsewhere.db')
     const env = { HOLDFAST_DATABASE_URL: `sqlite:${file}` }
     expect((await findings({ env })).levels['store.file']).toBeUndefined()
@@ -250,16 +250,19 @@ describe('files', () => {
     })
   })
 
-  test('a data folder that is not there yet is no problem', async () => {
+  test('that do not exist yet, such as the data folder, are not a problem', async () => {
     const { levels } = await findings({ env: { HOLDFAST_DATA_DIR: 'elsewhere' } })
     expect(levels['data_folder']).toBe('warning')
   })
 })
 
 describe('the store', () => {
-  test('that is away is the finding, and what needs it is not looked at', async () => {
+  test('that is down is the finding, and checks that need it are left out', async () => {
     const down = new StoreUnavailableError('x', 'Nothing listens there', { hint: 'Start it.' })
-    const { report, of, levels } = await findings({ look: () => Promise.reject(down), store: null })
+    const { report, of, levels } = await findings({
+      inspect: () => Promise.reject(down),
+      store: null,
+    })
     expect(report.ok).toBe(false)
     expect(of('store')).toMatchObject({ level: 'problem', remedy: 'Start it.' })
     expect(levels).not.toHaveProperty('runs.pending')
@@ -276,8 +279,8 @@ describe('the store', () => {
     ],
     [{ doubts: ['its fsync is off'] }, 'store.durability', 'problem', 'default'],
     [{ clockAheadMs: -9000 }, 'store.clock', 'warning', 'NTP'],
-  ])('found as %o: %s is a %s', async (other, check, level, remedy) => {
-    const { of } = await findings({ look: () => Promise.resolve({ ...look, ...other }) })
+  ])('with %o: the check %s is a %s', async (other, check, level, remedy) => {
+    const { of } = await findings({ inspect: () => Promise.resolve({ ...inspection, ...other }) })
     expect(of(check)).toMatchObject({ level })
     expect(of(check)?.remedy).toContain(remedy)
   })
@@ -297,12 +300,12 @@ describe('the store', () => {
       'ok',
     ],
     [{ overdue: { count: 1, more: false } }, 'runs.overdue', 'warning'],
-  ])('saying %o: %s is %s', async (other, check, level) => {
+  ])('that contains %o: the check %s is %s', async (other, check, level) => {
     const { levels } = await findings({ store: { vitals: other } })
     expect(levels[check]).toBe(level)
   })
 
-  test('counts the leases lost within the last hour only', async () => {
+  test('counts only the leases that were lost in the last hour', async () => {
     const lostAt = Array.from({ length: 6 }, (_, at) => now - at * minute)
     expect((await findings({ store: { lostAt } })).levels['runs.leases']).toBe('warning')
     const older = lostAt.map((at) => at - 57 * minute)
@@ -313,14 +316,14 @@ describe('the store', () => {
     })
   })
 
-  test('of very many heads it says that there are more', async () => {
+  test('with very many heads says that there are more', async () => {
     const headChecks = { count: 1000, more: true, oldestAt: now }
     const caughtUp = { headChecks, deliveriesUnread: false, deliveriesUnfetched: [] }
     const { of } = await findings({ store: { caughtUp } })
     expect(of('catch-up.heads')?.detail).toBe('More than 1000 heads to be checked on GitHub.')
   })
 
-  test('heads that could not be checked and webhooks left unread are named', async () => {
+  test('leads to a finding for heads that could not be checked and webhooks that were not read', async () => {
     const caughtUp = {
       headChecks: { count: 2, more: false, oldestAt: now - 20 * minute },
       deliveriesUnread: true,
@@ -346,7 +349,7 @@ describe('the store', () => {
     expect((await findings({ store: { inbox } })).levels['inbox']).toBe(level)
   })
 
-  test('names the webhook that was tried in vain most often, after the third try', async () => {
+  test('names the webhook with the most failed tries, after the third try', async () => {
     const tried = (tries: number) => ({
       postponed: 2,
       mostTried: { id: 'inb_1', tries, lastError: 'the store is contended' },
@@ -360,7 +363,7 @@ describe('the store', () => {
     })
   })
 
-  test('names what was given up, and how to have it processed again', async () => {
+  test('names the webhooks that were given up, and how to replay them', async () => {
     const inbox = { failed: 1, lastFailed: { id: 'inb_2', reason: 'store-contended' } }
     expect((await findings({ store: { inbox } })).of('inbox.failed')).toMatchObject({
       level: 'warning',
@@ -371,7 +374,7 @@ describe('the store', () => {
 })
 
 describe('GitHub', () => {
-  test('speaks for itself', async () => {
+  test('adds its own findings', async () => {
     const finding = {
       check: 'github.permissions',
       level: 'problem',
@@ -383,7 +386,7 @@ describe('GitHub', () => {
     expect(report.findings.at(-1)).toEqual(finding)
   })
 
-  test('whose credentials cannot even be read is a finding too', async () => {
+  test('with unreadable credentials is a finding, too', async () => {
     const { of } = await findings({
       github: () => {
         throw new SetupError('x', 'the key is no key', { hint: 'Give the right one.' })

@@ -1,13 +1,13 @@
 /**
- * The doctor: which checks there are, in the order people read them. It knows nothing of who asks;
- * the command line and a server hand it the same things.
+ * The doctor: all its checks, in the order in which people read them. The command line and a server
+ * call it in the same way.
  */
 import { readSignatures } from '../audit/refused-signatures.ts'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { DatabaseInspection } from '../domain/database-inspection.ts'
 import type { GitHub } from '../github.ts'
 import type { OutboxStore } from '../store/outbox-store.ts'
-import { budgetLimits } from '../settings/budget-limits.ts'
+import { budgetLimits } from '../settings/run-types/publishing-rules.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store, StorePart } from '../store.ts'
 import { checkCatchUp, checkInbox, checkLostLeases, checkOverdue, checkPending } from './backlog.ts'
@@ -22,7 +22,7 @@ import {
 import { checkAuthors, checkBudgets, checkDeliveries, checkLimits } from './publishing.ts'
 import { checkDatabaseFile, checkDataFolder, checkDisk, checkSecretFiles } from './data-folder.ts'
 import { checkSignatures } from './refused-webhooks.ts'
-import { examine, type Check, type Report } from './report.ts'
+import { runChecks, type Check, type Report } from './report.ts'
 import { checkDatabase, checkServed, checkStoreMode } from './store.ts'
 
 const lostLeasesRead = 100
@@ -33,46 +33,46 @@ export type DoctorStore = StorePart<{ upkeep: 'vitals'; audit: 'list'; inbox: 'b
     readonly catchUp: Pick<CatchUpStore, 'backlog'>
   }
 
-export interface Patient {
+export interface DoctorOptions {
   readonly settings: Settings
-  /** Looks at the database from the outside; rejects when it cannot be reached. */
-  readonly look: () => Promise<DatabaseInspection>
-  /** Null where there is no store to open, or one that would have to be migrated first. */
+  /** Inspects the database from outside. Rejects if it cannot be reached. */
+  readonly inspect: () => Promise<DatabaseInspection>
+  /** Null if there is no store, or it would have to be migrated first. */
   readonly store: () => Promise<DoctorStore | null>
   /** Null in the sandbox. */
   readonly github: () => Promise<GitHub | null> | GitHub | null
 }
 
-export async function examineAll(patient: Patient): Promise<Report> {
-  return await examine([
-    ...configurationChecks(patient),
-    { name: 'store', look: async () => checkDatabase(await patient.look(), patient.settings) },
-    { name: 'store.file', look: () => checkDatabaseFile(patient.settings) },
-    { name: 'store.disk', look: () => checkDisk(patient.settings) },
-    ...storeChecks(patient),
-    { name: 'github', look: async () => (await (await patient.github())?.checkSetup()) ?? [] },
+export async function runDoctor(options: DoctorOptions): Promise<Report> {
+  return await runChecks([
+    ...configurationChecks(options),
+    { name: 'store', run: async () => checkDatabase(await options.inspect(), options.settings) },
+    { name: 'store.file', run: () => checkDatabaseFile(options.settings) },
+    { name: 'store.disk', run: () => checkDisk(options.settings) },
+    ...storeChecks(options),
+    { name: 'github', run: async () => (await (await options.github())?.checkSetup()) ?? [] },
   ])
 }
 
-function configurationChecks({ settings }: Patient): readonly Check[] {
+function configurationChecks({ settings }: DoctorOptions): readonly Check[] {
   return [
-    { name: 'configuration', look: () => checkConfigFile(settings) },
-    { name: 'mode', look: () => checkMode(settings) },
-    { name: 'public_url', look: () => checkPublicUrl(settings) },
-    { name: 'admin_token', look: () => checkAdminToken(settings) },
-    { name: 'webhook_secret', look: () => checkWebhookSecrets(settings) },
-    { name: 'data_folder', look: () => checkDataFolder(settings) },
-    { name: 'secret_files', look: () => checkSecretFiles(settings) },
-    { name: 'queue', look: checkQueue },
-    { name: 'publishing.limits', look: () => checkLimits(budgetLimits(settings)) },
+    { name: 'configuration', run: () => checkConfigFile(settings) },
+    { name: 'mode', run: () => checkMode(settings) },
+    { name: 'public_url', run: () => checkPublicUrl(settings) },
+    { name: 'admin_token', run: () => checkAdminToken(settings) },
+    { name: 'webhook_secret', run: () => checkWebhookSecrets(settings) },
+    { name: 'data_folder', run: () => checkDataFolder(settings) },
+    { name: 'secret_files', run: () => checkSecretFiles(settings) },
+    { name: 'queue', run: checkQueue },
+    { name: 'publishing.limits', run: () => checkLimits(budgetLimits(settings)) },
   ]
 }
 
-function storeChecks({ settings, store }: Patient): readonly Check[] {
+function storeChecks({ settings, store }: DoctorOptions): readonly Check[] {
   return [
     {
       name: 'runs',
-      look: async () => {
+      run: async () => {
         const open = await store()
         if (open === null) return []
         const [now, vitals] = [open.now(), await open.upkeep.vitals()]
@@ -86,7 +86,7 @@ function storeChecks({ settings, store }: Patient): readonly Check[] {
     },
     {
       name: 'runs.leases',
-      look: async () => {
+      run: async () => {
         const open = await store()
         if (open === null) return []
         const newest = { limit: lostLeasesRead, cursor: null }
@@ -96,28 +96,28 @@ function storeChecks({ settings, store }: Patient): readonly Check[] {
     },
     {
       name: 'inbox',
-      look: async () => {
+      run: async () => {
         const open = await store()
         return open === null ? [] : checkInbox(await open.inbox.backlog(), open.now())
       },
     },
     {
       name: 'inbox.signatures',
-      look: async () => {
+      run: async () => {
         const open = await store()
         return open === null ? [] : checkSignatures(await readSignatures(open))
       },
     },
     {
       name: 'catch-up',
-      look: async () => {
+      run: async () => {
         const open = await store()
         return open === null ? [] : checkCatchUp(await open.catchUp.backlog(), open.now())
       },
     },
     {
       name: 'deliveries',
-      look: async () => {
+      run: async () => {
         const open = await store()
         if (open === null) return []
         const { outbox } = open

@@ -1,4 +1,4 @@
-// Goal: what keeps something from being published is found, oldest first, with what to do.
+// Goal: doctor finds what stops publishing, oldest first, with what to do.
 import { describe, expect, it, test } from 'vitest'
 import type { Budget } from '../domain/outbox/budget.ts'
 import { newBudget, takeWrite } from '../domain/outbox/budget.ts'
@@ -33,7 +33,7 @@ const lingering = (over: Partial<LingeringDelivery> = {}): LingeringDelivery => 
 })
 
 describe('deliveries', () => {
-  it('are well when nothing is open, failed or unreported', () => {
+  it('are ok when none is open, failed or unreported', () => {
     expect(checkDeliveries(nothing, now).map(({ level }) => level)).toEqual(['ok', 'ok', 'ok'])
   })
 
@@ -43,7 +43,7 @@ describe('deliveries', () => {
     expect(checkDeliveries(fresh, now)[0]).toMatchObject({ level: 'ok' })
   })
 
-  it.each(deliveryWaits)('that wait as %s for long are named, with what to do', (wait) => {
+  it.each(deliveryWaits)('that have the wait %s for long are named, with what to do', (wait) => {
     const open = { ...nothing.open, [wait]: 2 }
     const oldest = [lingering({ wait }), lingering({ deliveryId: 'dlv_2', since: now - minute })]
     const [found] = checkDeliveries({ ...nothing, open, oldest }, now)
@@ -54,7 +54,7 @@ describe('deliveries', () => {
     expect(found?.remedy).not.toBe('')
   })
 
-  it('that were given up are named with their reason', () => {
+  it('that failed are named with their reason', () => {
     const oldestFailed = [lingering({ status: 'FAILED', wait: null, reason: 'forbidden' })]
     const [, found] = checkDeliveries({ ...nothing, failed: 1, oldestFailed }, now)
     expect(found).toMatchObject({ check: 'deliveries.failed', level: 'warning' })
@@ -62,7 +62,7 @@ describe('deliveries', () => {
     expect(found?.remedy).toContain('holdfast deliveries retry --all')
   })
 
-  it('leave a run that ended looking as if it worked', () => {
+  it('that are open can leave an ended run shown as in progress', () => {
     const unreported = [lingering()]
     const [, , found] = checkDeliveries({ ...nothing, unreported, unreportedCount: 1 }, now)
     expect(found).toMatchObject({ check: 'runs.unreported', level: 'warning' })
@@ -73,7 +73,7 @@ describe('deliveries', () => {
 })
 
 describe('budgets', () => {
-  it('are well, blocked until a time, or nearly used up', () => {
+  it('are ok, blocked until a time, or nearly used up', () => {
     const fresh = newBudget('github:user', now)
     expect(checkBudgets([fresh], limits, rules, now)).toMatchObject([{ level: 'ok' }])
     const blocked = { ...fresh, blockedUntil: now + minute, blockedReason: 'rate_limited' }
@@ -115,7 +115,7 @@ describe('budgets', () => {
   }
 })
 
-test('who we are matters once there is something to publish', () => {
+test('the own account matters once there is something to publish', () => {
   const waiting = { ...nothing, oldest: [lingering()] }
   expect(checkAuthors([], nothing)[0]?.level).toBe('ok')
   expect(checkAuthors([], waiting)[0]?.level).toBe('warning')
@@ -128,7 +128,7 @@ test.each([
   [{ spacingMs: 10_000, perMinute: 80, perHour: 500 }, ['allows 360 writes an hour']],
   [{ spacingMs: 1000, perMinute: 600, perHour: 500 }, ['a busy minute uses up the hour']],
   [{ spacingMs: 0, perMinute: 0, perHour: 0 }, ['No limit is set']],
-])('the limits %o leave these doubts: %o', (given, doubts) => {
+])('the limits %o lead to these warnings: %o', (given, doubts) => {
   const found = checkLimits(given)
   expect(found.map(({ level }) => level)).toEqual(doubts.map(() => 'warning'))
   doubts.forEach((doubt, i) => expect(found[i]?.detail).toContain(doubt))

@@ -1,4 +1,4 @@
-/** What is not published yet, which identities are blocked, and settings that delay it. */
+/** Checks of what is not published yet, of blocked identities, and of settings that delay it. */
 import type { BudgetLimits } from '../domain/outbox/budget.ts'
 import { useOf, type Budget } from '../domain/outbox/budget.ts'
 import type { PublishingRules } from '../domain/outbox/schedule.ts'
@@ -10,10 +10,10 @@ import { agoText } from './backlog.ts'
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
-/** Confirming, settling and a usual rate limit are over by then. */
+/** Confirming, settling and a usual rate limit take less time. */
 const openMsMax = 10 * minuteMs
 const namedMax = 3
-/** Of a window: what is left is for creates and ends. */
+/** The share of a budget. The remainder is for creating and ending. */
 const nearlyUsed = 0.9
 
 const waitRemedies: Readonly<Record<DeliveryWait, string>> = {
@@ -24,7 +24,7 @@ const waitRemedies: Readonly<Record<DeliveryWait, string>> = {
   budget: 'It is sent when the budget allows: holdfast budgets',
   in_doubt: 'It may have arrived. Holdfast asks GitHub before it sends it again.',
   held:
-    'It may have arrived, and GitHub cannot be asked. Look yourself. If it is there: holdfast ' +
+    'It may have arrived, and GitHub cannot be asked. Check yourself. If it is there: holdfast ' +
     'deliveries confirm ID. If not: holdfast deliveries retry ID',
   no_address: 'Its recipient has no address on this channel.',
 }
@@ -150,7 +150,7 @@ function spentFinding(budget: Budget, limits: BudgetLimits, now: number): readon
   ]
 }
 
-/** What is ours on GitHub is known by its author's number. */
+/** Holdfast recognises its own output by the numeric id of the author. */
 export function checkAuthors(
   authors: readonly Author[],
   { oldest }: OutboxBacklog,

@@ -1,4 +1,4 @@
-// Goal: another secret at GitHub than here is seen, and refusals that are over are no alarm.
+// Goal: doctor sees that GitHub has another secret, and gives no alarm about old refusals.
 import { expect, it } from 'vitest'
 import type { AuditRow } from '../domain/audit.ts'
 import { judgeSignatures } from '../audit/refused-signatures.ts'
@@ -12,29 +12,35 @@ function refused(at: number): AuditRow {
 }
 
 it.each<[string, AuditRow[], number | null, string, RegExp]>([
-  ['nothing came', [], null, 'ok', /No webhook has arrived yet./],
+  ['no webhook came', [], null, 'ok', /No webhook has arrived yet./],
   [
-    'all were refused',
+    'all webhooks were refused',
     [refused(now - minute)],
     null,
     'problem',
     /in the last day, the last from 192\.0\.2\.7 .*None was ever/,
   ],
   [
-    'refused since the last good one',
+    'webhooks were refused after the last accepted one',
     [refused(now - minute)],
     now - 2 * minute,
     'warning',
     /None was accepted since/,
   ],
   [
-    'put right since',
+    'webhooks are accepted again',
     [refused(now - 2 * minute)],
     now - minute,
     'ok',
     /accepted at .* after some with a wrong signature/,
   ],
-  ['over a day ago', [refused(now - 25 * 60 * minute)], null, 'ok', /No webhook/],
+  [
+    'the last refusal was more than a day ago',
+    [refused(now - 25 * 60 * minute)],
+    null,
+    'ok',
+    /No webhook/,
+  ],
 ])('%s', (_name, rows, acceptedAt, level, told) => {
   const [finding] = checkSignatures(judgeSignatures(rows, acceptedAt, now))
   expect(finding).toMatchObject({ level, detail: expect.stringMatching(told) })

@@ -1,25 +1,25 @@
 /**
- * What a doctor says: findings, each of one thing. A check that fails is itself a finding and never
- * takes the others with it.
+ * The doctor's report: a list of findings. If a check itself fails, that is one more finding, and
+ * the other checks go on.
  */
 import { problem, type Finding } from '../domain/finding.ts'
 import { HoldfastError } from '../errors.ts'
 
 export interface Report {
-  /** False when there is a problem; warnings alone leave it true. */
+  /** False if there is a problem. Warnings do not change it. */
   readonly ok: boolean
   readonly findings: readonly Finding[]
 }
 
 export interface Check {
-  /** What its finding is called when it cannot even look. */
+  /** The name of the finding if the check itself fails. */
   readonly name: string
-  readonly look: () => Promise<readonly Finding[]> | readonly Finding[]
+  readonly run: () => Promise<readonly Finding[]> | readonly Finding[]
 }
 
-/** All at once; the findings stay in the order of the checks. */
-export async function examine(checks: readonly Check[]): Promise<Report> {
-  const found = await Promise.all(checks.map(lookSafely))
+/** Runs all checks at the same time. The findings have the order of the checks. */
+export async function runChecks(checks: readonly Check[]): Promise<Report> {
+  const found = await Promise.all(checks.map(runSafely))
   return reportOf(found.flat())
 }
 
@@ -27,9 +27,9 @@ export function reportOf(findings: readonly Finding[]): Report {
   return { ok: findings.every(({ level }) => level !== 'problem'), findings }
 }
 
-async function lookSafely({ name, look }: Check): Promise<readonly Finding[]> {
+async function runSafely({ name, run }: Check): Promise<readonly Finding[]> {
   try {
-    return await look()
+    return await run()
   } catch (error) {
     return [failedCheck(name, error)]
   }

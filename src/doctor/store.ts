@@ -1,4 +1,4 @@
-/** The database as it was found, and what the store in it says of itself. */
+/** Checks of the database, and of the facts that the store keeps about itself. */
 import type { DatabaseInspection } from '../domain/database-inspection.ts'
 import { isActive } from '../domain/served.ts'
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
@@ -6,26 +6,29 @@ import { describeDatabase } from '../settings/describe-settings.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { StoreVitals } from '../store.ts'
 
-/** All nodes go by the database's clock; a gap this wide still confuses people who read times. */
+/** All nodes use the database's clock. A larger difference still confuses people who read times. */
 const clockMsMax = 5000
 
-export function checkDatabase(look: DatabaseInspection, settings: Settings): readonly Finding[] {
+export function checkDatabase(
+  inspection: DatabaseInspection,
+  settings: Settings,
+): readonly Finding[] {
   const place = describeDatabase(settings)
-  if (look.schema.version === 0) {
+  if (inspection.schema.version === 0) {
     return [
       warning(
         'store',
-        `${look.engine}: no store exists yet at ${place}`,
+        `${inspection.engine}: no store exists yet at ${place}`,
         'The first start creates it: holdfast serve. Or is the store somewhere else?',
       ),
     ]
   }
-  const unread = look.readThrough === false ? ' (too large to be checked for damage)' : ''
+  const unread = inspection.readThrough === false ? ' (too large to be checked for damage)' : ''
   return [
-    fine('store', `${look.engine} answers at ${place}${unread}`),
-    ...checkSchema(look),
-    ...checkDurability(look),
-    ...checkClock(look),
+    fine('store', `${inspection.engine} answers at ${place}${unread}`),
+    ...checkSchema(inspection),
+    ...checkDurability(inspection),
+    ...checkClock(inspection),
   ]
 }
 
@@ -68,7 +71,7 @@ export function checkClock({ clockAheadMs }: DatabaseInspection): readonly Findi
   ]
 }
 
-/** The store remembers how it began; a server in the other mode refuses to start on it. */
+/** The store keeps the mode of its first start. A server in the other mode does not start on it. */
 export function checkStoreMode({ mode }: StoreVitals, settings: Settings): readonly Finding[] {
   if (mode === null || mode === settings.mode) return []
   const remedy =

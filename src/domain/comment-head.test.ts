@@ -1,4 +1,5 @@
-// Goal: a command in a comment is applied only to a head that was the head before it was written.
+// Goal: a command in a comment is applied to a head only if it was the head before the comment was
+// written.
 import { describe, expect, it } from 'vitest'
 import { isBeforeComment, type NamedHead } from './comment-head.ts'
 import type { HeardHead } from './inbox.ts'
@@ -10,11 +11,11 @@ const heard = (headSha: string, second: number, by: HeardHead['by'] = 'event'): 
 const named = (headSha: string, over: Partial<NamedHead> = {}): NamedHead => {
   return { headSha, updatedAt: at(12), pushedAt: at(11), ...over }
 }
-/** Of a comment written in second 10. */
+/** For a comment that was written in second 10. */
 const applies = (head: NamedHead, ...events: readonly HeardHead[]): boolean =>
   isBeforeComment(at(10), head, events)
 
-describe('what was heard', () => {
+describe('whether the stored events show that the head is older than the comment', () => {
   it.each([
     ['a push before the comment', 'a', [heard('a', 9)], true],
     ['a push after the comment', 'b', [heard('a', 1), heard('b', 11)], false],
@@ -22,65 +23,70 @@ describe('what was heard', () => {
     ['a label on it before the comment', 'b', [heard('b', 9, 'mention')], true],
     ['a look at it before the comment', 'b', [heard('b', 9, 'look')], true],
     ['a label on it after the comment', 'b', [heard('b', 11, 'mention')], false],
-    ['nothing but another head', 'b', [heard('a', 1)], false],
-    ['that it was replaced since', 'b', [heard('b', 1), heard('c', 5)], false],
+    ['only an event about another head', 'b', [heard('a', 1)], false],
+    ['another head replaced it later', 'b', [heard('b', 1), heard('c', 5)], false],
     [
-      'that it came back before the comment',
+      'the head came back before the comment',
       'b',
       [heard('b', 1), heard('c', 5), heard('b', 6)],
       true,
     ],
     [
-      'that it came back after the comment',
+      'the head came back after the comment',
       'b',
       [heard('b', 1), heard('c', 5), heard('b', 11)],
       false,
     ],
-    ['that it came back, but not what replaced it', 'b', [heard('b', 1), heard('b', 11)], false],
-    ['another head in its second', 'b', [heard('b', 5), heard('c', 5)], false],
     [
-      'another head in its second, and that it came back after the comment',
+      'the head came back, and no event shows what replaced it',
+      'b',
+      [heard('b', 1), heard('b', 11)],
+      false,
+    ],
+    ['another head in the same second', 'b', [heard('b', 5), heard('c', 5)], false],
+    [
+      'another head in the same second, and the head came back after the comment',
       'b',
       [heard('b', 5), heard('c', 5), heard('b', 11)],
       false,
     ],
     [
-      'another head in its second, and a label on it before the comment',
+      'another head in the same second, and a label on this one before the comment',
       'b',
       [heard('b', 5), heard('c', 5), heard('b', 6, 'mention')],
       true,
     ],
-    ['nothing', 'b', [], false],
+    ['no event', 'b', [], false],
   ])('%s', (_what, headSha, events, expected) => {
     expect(applies(named(headSha), ...events)).toBe(expected)
   })
 })
 
-describe('what GitHub says', () => {
-  it('no push to its repository since before the comment is enough', () => {
+describe('whether GitHub’s answer shows that the head is older than the comment', () => {
+  it('a last push before the comment proves it', () => {
     expect(applies(named('b', { pushedAt: at(9) }))).toBe(true)
     expect(applies(named('b', { pushedAt: at(9) }), heard('a', 1))).toBe(true)
     expect(applies(named('b', { pushedAt: at(10) }))).toBe(false)
     expect(applies(named('b', { pushedAt: null }))).toBe(false)
   })
 
-  it('but not when an event made it the head since, as reopening does', () => {
+  it('a last push before the comment does not prove it if a later event made it the head, as reopening does', () => {
     expect(applies(named('b', { pushedAt: at(9) }), heard('a', 1), heard('b', 11))).toBe(false)
   })
 
-  it('with two heads in one second, no push since before the comment is enough', () => {
+  it('a last push before the comment also proves it if two heads share a second', () => {
     const both = [heard('b', 5), heard('c', 5)]
     expect(applies(named('b', { pushedAt: at(9) }), ...both)).toBe(true)
     expect(applies(named('b', { pushedAt: null }), ...both)).toBe(false)
   })
 
-  it('marked ready since, with no push since before the comment, it was the head', () => {
+  it('a head that was marked ready after the comment counts if the last push was before the comment', () => {
     const events = [heard('b', 5), heard('b', 11)]
     expect(applies(named('b', { pushedAt: at(9) }), ...events)).toBe(true)
     expect(applies(named('b', { pushedAt: null }), ...events)).toBe(false)
   })
 
-  it('an answer from before the comment names a head from before it', () => {
+  it('an answer that was updated before the comment proves it', () => {
     expect(applies(named('b', { updatedAt: at(9) }))).toBe(true)
     expect(applies(named('b', { updatedAt: at(10) }))).toBe(false)
   })

@@ -39,7 +39,7 @@ const newer = (orderAt: number | null, unclear = false) => ({ rank: 'newer', ord
 const current = (orderAt: number | null) => ({ rank: 'current', orderAt, unclear: false })
 const stale = { rank: 'stale', orderAt: null, unclear: false }
 const staleToBeAsked = { ...stale, unclear: true }
-/** So much later that no clock is the reason. */
+/** So much later that a difference between clocks cannot be the reason. */
 const later = orderDoubtMs + 5
 
 describe('the first head', () => {
@@ -47,7 +47,7 @@ describe('the first head', () => {
     expect(rankHead(claim('a', 5), nothing, fresh)).toEqual(newer(5))
   })
 
-  it('has no order when its event has no time or merely mentions it', () => {
+  it('has no order when its event has no time or only mentions it', () => {
     expect(rankHead(claim('a', null), nothing, fresh)).toEqual(newer(null))
     expect(rankHead(claim('a', 5, { headMaking: false }), nothing, fresh)).toEqual(newer(null))
   })
@@ -55,8 +55,8 @@ describe('the first head', () => {
 
 describe('the current head', () => {
   it.each([
-    ['rises with a later event', 5, 5, 7, 7],
-    ['does not fall with an earlier one', 5, 5, 3, 5],
+    ['gets a higher order from a later event', 5, 5, 7, 7],
+    ['keeps its order after an earlier event', 5, 5, 3, 5],
     ['keeps its order when the event has no time', 5, 5, null, 5],
     ['is verified by the first event with a time', null, null, 3, 3],
     ['is verified by an event above the floor', null, 5, 6, 6],
@@ -67,7 +67,7 @@ describe('the current head', () => {
     expect(rank).toEqual(current(orderAt))
   })
 
-  it('is not moved by a mention of it', () => {
+  it('keeps its order when an event only mentions it', () => {
     const mention = claim('a', 9, { headMaking: false })
     expect(rankHead(mention, headed(5, 5), fresh)).toEqual(current(5))
   })
@@ -77,14 +77,26 @@ describe('another head', () => {
   it.each([
     ['later than a verified head is newer', 5, 5, 6, newer(6)],
     ['earlier than a verified head is stale', later, later, 4, stale],
-    ['earlier by what clocks differ is stale, to be asked', later, later, 5, staleToBeAsked],
-    ['as late as a verified head is for arrival to decide', 5, 5, 5, newer(null, true)],
-    ['without a time is for arrival to decide', 5, 5, null, newer(null, true)],
-    ['below the floor is stale against an unverified head too', null, later, 4, stale],
-    ['a little below it is stale, to be asked', null, later, 5, staleToBeAsked],
-    ['at the floor of an unverified head is for arrival to decide', null, 5, 5, newer(null, true)],
-    ['above the floor of an unverified head is newer, to be asked', null, 5, 6, newer(6, true)],
-    ['with a time is newer than one that never had any', null, null, 1, newer(1, true)],
+    [
+      'earlier by no more than clocks differ is stale, and GitHub is asked',
+      later,
+      later,
+      5,
+      staleToBeAsked,
+    ],
+    ['at the same time as a verified head is ordered by arrival', 5, 5, 5, newer(null, true)],
+    ['without a time is ordered by arrival', 5, 5, null, newer(null, true)],
+    ['below the floor is stale, also if the current head is unverified', null, later, 4, stale],
+    ['a little below the floor is stale, and GitHub is asked', null, later, 5, staleToBeAsked],
+    ['at the floor of an unverified head is ordered by arrival', null, 5, 5, newer(null, true)],
+    [
+      'above the floor of an unverified head is newer, and GitHub is asked',
+      null,
+      5,
+      6,
+      newer(6, true),
+    ],
+    ['with a time is newer than a head that never had one', null, null, 1, newer(1, true)],
   ])('%s', (_what, headAt, floorAt, eventAt, rank) => {
     expect(rankHead(claim('b', eventAt), headed(headAt, floorAt), fresh)).toEqual(rank)
   })
@@ -94,7 +106,7 @@ describe('another head', () => {
     expect(rankHead(tie, headed(5, 5), fresh)).toEqual(newer(5))
   })
 
-  it('and that replaced one which a push had made may be older: to be asked', () => {
+  it('that replaced the current one after a push is newer, and GitHub is asked', () => {
     const tie = claim('b', 5, { beforeSha: 'a' })
     expect(rankHead(tie, headed(5, 5, 'c'), fresh)).toEqual(newer(5, true))
   })
@@ -103,13 +115,13 @@ describe('another head', () => {
     expect(rankHead(claim('b', 5), headed(5, 5, 'b'), fresh)).toEqual(stale)
   })
 
-  it('and that a push made of a third is likely stale, and may be back: to be asked', () => {
+  it('that the current one replaced, and that a push brought back, is stale, and GitHub is asked', () => {
     const back = claim('b', 5, { beforeSha: 'c' })
     expect(rankHead(back, headed(5, 5, 'b'), fresh)).toEqual(staleToBeAsked)
   })
 })
 
-it('two heads that replaced each other in the same second are for arrival to decide', () => {
+it('two heads that replaced each other in the same second are ordered by arrival', () => {
   const back = claim('b', 5, { beforeSha: 'a' })
   expect(rankHead(back, headed(5, 5, 'b'), fresh)).toEqual(newer(null, true))
 })
@@ -117,7 +129,7 @@ it('two heads that replaced each other in the same second are for arrival to dec
 describe('a mention of another head', () => {
   const mention = (eventAt: number | null) => claim('b', eventAt, { headMaking: false })
 
-  it('is for arrival to decide, unless it is from before', () => {
+  it('is ordered by arrival, or is stale if it is earlier than the current head', () => {
     expect(rankHead(mention(6), headed(5, 5), fresh)).toEqual(newer(null, true))
     expect(rankHead(mention(5), headed(5, 5), fresh)).toEqual(newer(null, true))
     expect(rankHead(mention(null), headed(5, 5), fresh)).toEqual(newer(null, true))
@@ -125,14 +137,14 @@ describe('a mention of another head', () => {
     expect(rankHead(mention(5), headed(later, later), fresh)).toEqual(staleToBeAsked)
   })
 
-  it('from before the last event of an unverified head at work is stale', () => {
+  it('is stale if it is earlier than the last event of an unverified current head', () => {
     const heard = { ...fresh, currentHeardAt: later }
     expect(rankHead(mention(4), headed(null, 3), heard)).toEqual(stale)
     expect(rankHead(mention(5), headed(null, 3), heard)).toEqual(staleToBeAsked)
     expect(rankHead(mention(later), headed(null, 3), heard)).toEqual(newer(null, true))
   })
 
-  it('that was decided before is stale, however late', () => {
+  it('is stale if it was decided before, however late it comes', () => {
     expect(rankHead(mention(99), headed(5, 5), { ...fresh, repeated: true })).toEqual(stale)
   })
 })

@@ -3,6 +3,7 @@
  * the next worker. A run claimed by an outside caller waits for the caller's next claim, and fails
  * with `worker_lost` after ten more leases.
  */
+import { limitWords, measuredWords } from './duration.ts'
 import type { Moment, Run } from './run.ts'
 import { endOf, exhaust, fail, furtherLeases, isActive, makePending, tokenHasEnded } from './run.ts'
 
@@ -22,7 +23,7 @@ function sweepPending(run: Run, moment: Moment): Swept {
   const { now } = moment
   const endsAt = endOf(run.dueAt ?? now, run, moment)
   if (endsAt > now) return later(run, endsAt)
-  const text = `no worker took it within ${run.pendingTimeoutMs} ms`
+  const text = `no worker took it within ${limitWords(run.pendingTimeoutMs)}`
   return { run: fail(run, 'no_worker', text, now), what: 'failed' }
 }
 
@@ -32,7 +33,8 @@ function sweepHeld(run: Run, moment: Moment): Swept {
   const leaseEndsAt = tokenEnded ? now : endOf(run.leaseExpiresAt ?? now, run, moment)
   const deadlineEndsAt = endOf(run.deadlineAt ?? Infinity, run, moment)
   if (deadlineEndsAt <= now) {
-    return { run: fail(run, 'timeout', `not done after ${run.timeoutMs} ms`, now), what: 'failed' }
+    const text = `not done after ${limitWords(run.timeoutMs)}`
+    return { run: fail(run, 'timeout', text, now), what: 'failed' }
   }
   if (leaseEndsAt > now) return later(run, Math.min(leaseEndsAt, deadlineEndsAt))
   if (run.holder === 'worker') {
@@ -44,8 +46,8 @@ function sweepHeld(run: Run, moment: Moment): Swept {
   const keptUntil = (run.leaseExpiresAt ?? now) + furtherLeases * run.leaseMs
   const keptEndsAt = endOf(keptUntil, run, moment)
   if (keptEndsAt > now) return later(run, Math.min(keptEndsAt, deadlineEndsAt))
-  const silentMs = now - (run.leaseExpiresAt ?? now)
-  const text = `its caller has been silent for ${silentMs} ms past the end of its lease`
+  const silent = measuredWords(now - (run.leaseExpiresAt ?? now))
+  const text = `its caller sent nothing for ${silent} after its lease ended`
   return { run: fail(run, 'worker_lost', text, now), what: 'failed' }
 }
 

@@ -6,7 +6,7 @@
  */
 import type { z } from 'zod'
 import type { Reply } from '../github.ts'
-import type { Actor, Credentials } from './credentials.ts'
+import type { Actor, Credentials } from './credentials/credentials.ts'
 import { GitHubError, isGitHubError, trouble } from './errors.ts'
 import type { Send } from './transport.ts'
 
@@ -16,7 +16,7 @@ export type Ask = <T>(
   /** Method and path template. */
   route: string,
   parameters?: Readonly<Record<string, unknown>>,
-  /** On the monotonic clock; without it there is no hurry. */
+  /** A time on the monotonic clock. Without it, the request may be sent at any time. */
   sendBy?: number,
 ) => Promise<Reply<T>>
 

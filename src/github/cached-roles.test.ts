@@ -1,4 +1,4 @@
-// Goal: roles are asked for once in a while and once at a time, and a failure is never remembered.
+// Goal: a role is requested once in a while and once at a time, and a failure is never kept.
 import { expect, it } from 'vitest'
 import { HandClock, named } from '../../test/github/github-under-test.ts'
 import type { RepositoryRef, RoleAnswer } from '../github.ts'
@@ -35,7 +35,7 @@ it.each<[RoleAnswer, number]>([
   expect(asked).toHaveLength(2)
 })
 
-it('people and repositories are kept apart, spellings are not', async () => {
+it('people and repositories are kept apart, but spellings are not', async () => {
   const { asked, roles } = cachedOver(async () => 'write')
   await roles.roleOf(named('acme/widgets'), 'mona')
   await roles.roleOf(named('Acme/Widgets'), 'Mona')
@@ -44,7 +44,7 @@ it('people and repositories are kept apart, spellings are not', async () => {
   expect(asked).toEqual(['acme/widgets mona', 'acme/widgets lisa', 'acme/gadgets mona'])
 })
 
-it('a role in one repository is not remembered for the next that has its name', async () => {
+it('a role in one repository is not used for a later repository with its name', async () => {
   const { asked, roles } = cachedOver(async () => 'write')
   await roles.roleOf({ repo: 'acme/widgets', repoGithubId: 7 }, 'mona')
   await roles.roleOf({ repo: 'acme/renamed', repoGithubId: 7 }, 'mona')
@@ -52,7 +52,7 @@ it('a role in one repository is not remembered for the next that has its name', 
   expect(asked).toEqual(['7 mona', '8 mona'])
 })
 
-it('a question under way is joined, not repeated', async () => {
+it('a question that is already open is shared, not repeated', async () => {
   const answer = Promise.withResolvers<RoleAnswer>()
   const { asked, roles } = cachedOver(() => answer.promise)
   const both = Promise.all([
@@ -64,7 +64,7 @@ it('a question under way is joined, not repeated', async () => {
   expect(asked).toHaveLength(1)
 })
 
-it('a rejection reaches everybody who waits and nobody after', async () => {
+it('a rejection reaches all callers that wait, and no later one', async () => {
   let fails = true
   const { asked, roles } = cachedOver(async () => {
     if (fails) throw new Error('not now')

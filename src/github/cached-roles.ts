@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../clock.ts'
 import type { GitHub, RoleAnswer } from '../github.ts'
-import { Remembered } from './remembered.ts'
+import { TimedCache } from './timed-cache.ts'
 
 const keptMs = 5 * 60_000
 const absenceKeptMs = 60_000
@@ -12,13 +12,13 @@ const absenceKeptMs = 60_000
 export type RoleSource = Pick<GitHub, 'roleOf'>
 
 export function cachedRoles(source: RoleSource, clock: Clock): RoleSource {
-  const remembered = new Remembered<RoleAnswer>(clock)
+  const cache = new TimedCache<RoleAnswer>(clock)
   return {
     roleOf: (repository, login) => {
-      // A name may be another repository's by now; its id is not.
+      // Another repository may have this name now, but never this id.
       const place = repository.repoGithubId ?? repository.repo
       // Names contain no blanks, and GitHub ignores their case.
-      return remembered.get(`${place} ${login}`.toLowerCase(), async () => {
+      return cache.get(`${place} ${login}`.toLowerCase(), async () => {
         const value = await source.roleOf(repository, login)
         const isAbsent = value === 'none' || value === 'no-such-user'
         return { value, forMs: isAbsent ? absenceKeptMs : keptMs }

@@ -1,5 +1,5 @@
-// Goal: what is written to GitHub arrives as it was given, not after its time, and in the
-// repository that was meant, whatever it is called by now.
+// Goal: what is written to GitHub arrives unchanged, not after its deadline, and in the right
+// repository, whatever its name is now.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { startFakeApi, type FakeApi } from '../../test/github/fake-api.ts'
@@ -32,7 +32,7 @@ const write = ({ github }: ReturnType<typeof clientOf>, where = here, sendBy = 0
   github.call(where, idForm, comments, { issue_number: 5, body: 'hello' }, sendBy)
 
 describe('a call', () => {
-  it('sends what its path does not name as its body, and gives the headers back', async () => {
+  it('sends the parameters that are not in its path as the body, and returns the headers', async () => {
     api.on(post, made)
     const reply = await write(clientOf(api.url))
     expect(reply).toMatchObject({ data: { id: 9 }, headers: { link: '<x>; rel="next"' } })
@@ -43,7 +43,7 @@ describe('a call', () => {
     expect(api.seen[0]!.headers['content-type']).toMatch(/^application\/json/)
   })
 
-  it('may be answered with nothing', async () => {
+  it('may have an empty answer', async () => {
     api.on('DELETE /repos/acme/widgets/issues/comments/9', (response) => {
       response.writeHead(204).end()
     })
@@ -52,7 +52,7 @@ describe('a call', () => {
     expect(api.seen[0]!.body).toBeNull()
   })
 
-  it('leaves at its last moment, and not after it', async () => {
+  it('is sent up to its last moment, and not after it', async () => {
     api.on(post, made)
     const client = clientOf(api.url)
     client.clock.pass(500)
@@ -62,7 +62,7 @@ describe('a call', () => {
     expect(api.calls()).toEqual([post])
   })
 
-  it('whose time runs out while a token is made does not leave', async () => {
+  it('is not sent if its time runs out while a token is requested', async () => {
     const client = clientOf(api.url, { credentials: appCredentials })
     api.on('GET /repos/acme/widgets/installation', { body: { id: 3 } })
     api.on('POST /app/installations/3/access_tokens', (response) => {
@@ -74,7 +74,7 @@ describe('a call', () => {
     expect(api.calls()).not.toContain(post)
   })
 
-  it('whose token is refused is sent once more with a new one', async () => {
+  it('is sent once more with a new token if GitHub refuses the first one', async () => {
     const client = clientOf(api.url, { credentials: appCredentials })
     api.on('GET /repos/acme/widgets/installation', { body: { id: 3 } })
     const tokenOf = (mark: string) => ({
@@ -102,7 +102,7 @@ describe('a repository that was renamed', () => {
     api.on('POST /repositories/77/issues/5/comments', made)
   })
 
-  it('is written to by its id, and its new name is told', async () => {
+  it('is written to by its id, and its new name is reported', async () => {
     api.on(post, toId('issues/5/comments'))
     expect((await write(client())).data.id).toBe(9)
     expect(api.calls().at(-1)).toBe('POST /repositories/77/issues/5/comments')
@@ -110,12 +110,12 @@ describe('a repository that was renamed', () => {
     expect(renamed).toEqual([[77, 'acme/gadgets']])
   })
 
-  it('whose id is known is never asked for by name', async () => {
+  it('is never requested by its name if its id is known', async () => {
     await write(client(), { ...here, repoGithubId: 77 })
     expect(api.calls()).toEqual(['POST /repositories/77/issues/5/comments'])
   })
 
-  it('is identified by its old name as by its new one', async () => {
+  it('is found by its old name and by its new name', async () => {
     api.on('GET /repos/acme/widgets', {
       status: 301,
       headers: { location: `${api.url}/repositories/77` },
@@ -127,7 +127,7 @@ describe('a repository that was renamed', () => {
     expect(await github.repositoryNamed('acme/gadgets')).toEqual(found)
   })
 
-  it('an issue that was moved elsewhere is not followed, for its number is another', async () => {
+  it('is not followed for an issue that was moved, because that has another number', async () => {
     api.on(post, toId('issues/77/comments'))
     expect(await rejectionOf(write(client()))).toMatchObject({ kind: 'redirected' })
     expect(api.calls()).toEqual([post])
@@ -140,13 +140,13 @@ describe('a repository that was renamed', () => {
   })
 })
 
-describe('who is limited together', () => {
-  it('is everybody with one token', async () => {
+describe('the identity that shares limits', () => {
+  it('is the user for one token', async () => {
     expect(await clientOf(api.url).github.identityOf(here)).toBe('github:user')
     expect(api.calls()).toEqual([])
   })
 
-  it('is an installation of the App, asked for once', async () => {
+  it('is the installation for an App, and is requested once', async () => {
     api.on('GET /repos/acme/widgets/installation', { body: { id: 3 } })
     const { github } = clientOf(api.url, { credentials: appCredentials })
     expect(await github.identityOf(here)).toBe('github:installation:3')
@@ -156,12 +156,12 @@ describe('who is limited together', () => {
 })
 
 describe("GitHub's clock", () => {
-  it('is not known before its first answer', () => {
+  it('is unknown before its first answer', () => {
     const { github, clock } = clientOf(api.url)
     expect(github.githubTimeOf(clock.wall)).toBeNull()
   })
 
-  it('is known from it, for times that have come', async () => {
+  it('is known after that, for times that have passed', async () => {
     api.on(post, { ...made, headers: { date: 'Sun, 15 Nov 2026 13:00:00 GMT' } })
     const client = clientOf(api.url)
     await write(client)

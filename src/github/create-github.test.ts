@@ -1,5 +1,5 @@
-// Goal: head, role and own account are read as the port promises, with a token, also of a
-// repository that has another name by now.
+// Goal: head, role and own account are read with a token as the interface promises, also after a
+// repository was renamed.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startFakeApi, type FakeApi, type Said } from '../../test/github/fake-api.ts'
 import { clientOf, named, rejectionOf } from '../../test/github/github-under-test.ts'
@@ -33,21 +33,21 @@ const toId = (path: string): Said => ({
   headers: { location: `https://api.github.com/repositories/77/${path}` },
 })
 
-describe('look', () => {
+describe('headOf', () => {
   const call = 'GET /repos/acme/widgets/pulls/5'
 
-  it('tells head, base, whether it is open, and when', async () => {
+  it('returns head, base, state and times', async () => {
     api.on(call, pull)
     expect(await github.headOf(named('acme/widgets'), 5)).toEqual(head)
   })
 
-  it('a pull request that is not there is null', async () => {
+  it('returns null for a pull request that does not exist', async () => {
     api.on(call, { status: 404 })
     api.on('GET /repos/acme/widgets', { body: { id: 77, full_name: 'acme/widgets' } })
     expect(await github.headOf(named('acme/widgets'), 5)).toBeNull()
   })
 
-  it('one of a repository that we may not see is not known to be missing', async () => {
+  it('rejects if the repository is not visible, because the pull request may exist', async () => {
     api.on('GET /repositories/77/pulls/5', { status: 404 })
     api.on('GET /repositories/77', { status: 404 })
     const asked = github.headOf({ repo: 'acme/widgets', repoGithubId: 77 }, 5)
@@ -61,7 +61,7 @@ describe('look', () => {
     [422, 'invalid'],
     [429, 'rate_limited'],
     [502, 'unanswered'],
-  ])('%i rejects as %s, after one call', async (status, kind) => {
+  ])('rejects a %i as %s, after one call', async (status, kind) => {
     api.on(call, { status })
     expect(await rejectionOf(github.headOf(named('acme/widgets'), 5))).toMatchObject({
       kind,
@@ -70,7 +70,7 @@ describe('look', () => {
     expect(api.calls()).toEqual([call])
   })
 
-  it('asks by id alone where that is known: the name may be another repository’s', async () => {
+  it('asks only by id if the id is known, because the name may belong to another repository', async () => {
     api.on('GET /repositories/77/pulls/5', pull)
     expect(await github.headOf({ repo: 'acme/widgets', repoGithubId: 77 }, 5)).toEqual(head)
     expect(api.calls()).toEqual(['GET /repositories/77/pulls/5'])
@@ -84,7 +84,7 @@ describe('look', () => {
     expect(api.calls()).toEqual([call, 'GET /repositories/77', 'GET /repositories/77/pulls/5'])
   })
 
-  it('goes after a name once, not in circles', async () => {
+  it('follows a new name once, not in circles', async () => {
     api.on(call, toId('pulls/5'))
     api.on('GET /repositories/77', { body: { id: 77, full_name: 'acme/gadgets' } })
     const again = 'GET /repositories/77/pulls/5'
@@ -94,7 +94,7 @@ describe('look', () => {
     expect(api.calls()).toEqual([call, 'GET /repositories/77', again])
   })
 
-  it('a redirect without an id rejects', async () => {
+  it('rejects a redirect without an id', async () => {
     api.on(call, { status: 301, headers: { location: `${api.url}/repos/acme/gadgets/pulls/5` } })
     expect(await rejectionOf(github.headOf(named('acme/widgets'), 5))).toMatchObject({
       kind: 'redirected',
@@ -102,7 +102,7 @@ describe('look', () => {
     expect(api.calls()).toEqual([call])
   })
 
-  it('a repository that is gone by its id too rejects: nobody asked for the head', async () => {
+  it('rejects if the repository is not found by its id either', async () => {
     api.on(call, toId('pulls/5'))
     api.on('GET /repositories/77', { status: 404 })
     expect(await rejectionOf(github.headOf(named('acme/widgets'), 5))).toMatchObject({
@@ -110,7 +110,7 @@ describe('look', () => {
     })
   })
 
-  it('a new name that is no name is no answer', async () => {
+  it('rejects if the new name is not a valid name', async () => {
     api.on(call, toId('pulls/5'))
     api.on('GET /repositories/77', { body: { full_name: '../user' } })
     expect(await rejectionOf(github.headOf(named('acme/widgets'), 5))).toMatchObject({
@@ -119,7 +119,7 @@ describe('look', () => {
   })
 
   it.each(['widgets', '', 'acme/widgets/pulls', '../widgets', 'acme/..', 'a b/c', 'acme/wid?x'])(
-    'the name %j is refused before anything is sent',
+    'refuses the name %j before it sends anything',
     async (repo) => {
       const error = await rejectionOf(github.headOf(named(repo), 5))
       expect(error).toMatchObject({ code: 'invalid_repo', field: 'repo' })
@@ -139,8 +139,8 @@ describe('roleOf', () => {
     ['read', { permission: 'read', role_name: 'read' }, 'read'],
     ['a custom role', { permission: 'write', role_name: 'release crew' }, 'write'],
     ['an Enterprise without role names', { permission: 'read' }, 'read'],
-    ['nobody', { permission: 'none', role_name: 'none' }, 'none'],
-  ])('%s', async (_name, body, role) => {
+    ['no role', { permission: 'none', role_name: 'none' }, 'none'],
+  ])('reads the answer for %s', async (_name, body, role) => {
     api.on(call, { body })
     expect(await github.roleOf(named('acme/widgets'), 'mona')).toBe(role)
   })
@@ -149,7 +149,7 @@ describe('roleOf', () => {
     [404, 'no-such-user'],
     [401, 'cannot-ask'],
     [403, 'cannot-ask'],
-  ])('%i is %s', async (status, answer) => {
+  ])('returns for a %i: %s', async (status, answer) => {
     api.on(call, { status })
     expect(await github.roleOf(named('acme/widgets'), 'mona')).toBe(answer)
   })
@@ -160,19 +160,19 @@ describe('roleOf', () => {
     ['a limit', { status: 429 }, 'rate_limited'],
     ['a 5xx', { status: 503 }, 'unanswered'],
     ['a role we do not know', { body: { permission: 'owner' } }, 'unanswered'],
-  ])('%s rejects', async (_name, said, kind) => {
+  ])('rejects %s', async (_name, said, kind) => {
     api.on(call, said)
     expect(await rejectionOf(github.roleOf(named('acme/widgets'), 'mona'))).toMatchObject({ kind })
   })
 
-  it('asks about a bot by its whole name', async () => {
+  it('asks about a bot by its full name', async () => {
     const bot = 'GET /repos/acme/widgets/collaborators/dependabot%5Bbot%5D/permission'
     api.on(bot, { body: { permission: 'write', role_name: 'write' } })
     expect(await github.roleOf(named('acme/widgets'), 'dependabot[bot]')).toBe('write')
   })
 
   it.each(['', '..', 'a/b', 'mona?x', 'mona lisa', 'mona[bot]x'])(
-    'nobody is called %j, and nobody is asked',
+    'returns no-such-user for %j without a question',
     async (login) => {
       expect(await github.roleOf(named('acme/widgets'), login)).toBe('no-such-user')
       expect(api.calls()).toEqual([])
@@ -187,7 +187,7 @@ describe('roleOf', () => {
     expect(await github.roleOf(named('acme/widgets'), 'mona')).toBe('admin')
   })
 
-  it('a renamed repository that we may not see says nothing about the person', async () => {
+  it('returns cannot-ask if the renamed repository is not visible', async () => {
     api.on(call, toId('collaborators/mona/permission'))
     api.on('GET /repositories/77', { status: 404 })
     expect(await github.roleOf(named('acme/widgets'), 'mona')).toBe('cannot-ask')
@@ -211,7 +211,7 @@ describe('ownAccount with a token', () => {
     expect(api.calls()).toEqual(['GET /user'])
   })
 
-  it('rejects when it could not be asked', async () => {
+  it('rejects if GitHub could not be asked', async () => {
     api.on('GET /user', { status: 500 })
     expect(await rejectionOf(github.ownAccount())).toMatchObject({ kind: 'unanswered' })
   })

@@ -1,6 +1,7 @@
 /**
- * The GitHub port over HTTP. Nothing is repeated here but a call whose credentials were refused and
- * one that went to a repository's old name, each once: when to ask again is the asker's decision.
+ * The GitHub port over HTTP. A call is repeated here in two cases only, once each: its credentials
+ * were refused, or it used a repository's old name. In all other cases the caller decides when to
+ * ask again.
  */
 import { z } from 'zod'
 import { SetupError } from '../errors.ts'
@@ -13,27 +14,27 @@ import type {
   RoleAnswer,
 } from '../github.ts'
 import { roles } from '../domain/role.ts'
-import type { AppKey } from './app-credentials.ts'
-import { AppCredentials } from './app-credentials.ts'
+import type { AppKey } from './credentials/app-credentials.ts'
+import { AppCredentials } from './credentials/app-credentials.ts'
 import type { Ask } from './ask.ts'
 import { createAsk } from './ask.ts'
-import { checkSetup } from './check-setup.ts'
-import type { Credentials } from './credentials.ts'
-import { tokenCredentials } from './credentials.ts'
+import { checkSetup } from './setup/check-setup.ts'
+import type { Credentials } from './credentials/credentials.ts'
+import { tokenCredentials } from './credentials/credentials.ts'
 import { GitHubError, isGitHubError } from './errors.ts'
 import { hookListings, pullListings } from './listings.ts'
 import type { OnRenamed } from './repository-place.ts'
-import { actorAtItsPlace, askAtItsPlace, repositoryForm } from './repository-place.ts'
+import { asRepositoryActor, askInRepository, repositoryForm } from './repository-place.ts'
 import type { TransportOptions } from './transport.ts'
 import { createTransport } from './transport.ts'
 
 export interface GitHubOptions extends TransportOptions {
   readonly credentials: { readonly token: string } | AppKey
-  /** Where people and webhooks reach us; null when nobody said. */
+  /** The address at which people and webhooks reach this server; null if it is not set. */
   readonly publicUrl: string | null
   /** The GitHub events that the configuration listens to. */
   readonly events: readonly string[]
-  /** Told when a repository has another name than the one it was asked for under. */
+  /** Called if a repository has another name than the one it was asked for by. */
   readonly onRenamed?: OnRenamed
 }
 
@@ -47,7 +48,7 @@ const pullForm = z.object({
   state: z.enum(['open', 'closed']),
   updated_at: z.iso.datetime({ offset: true }),
 })
-/** `permission` knows three roles only, but also what a custom role amounts to. */
+/** `permission` has only three roles, but also says which of them a custom role equals. */
 const roleForm = z
   .object({ permission: z.string(), role_name: z.string().optional() })
   .transform((answer, context) => {
@@ -73,7 +74,7 @@ export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls & Git
       : tokenCredentials(sendable(options.credentials.token))
   const ask = createAsk(transport.send, credentials)
   return {
-    headOf: (repository, pr) => look(ask, repository, pr),
+    headOf: (repository, pr) => headOf(ask, repository, pr),
     roleOf: (repository, login) => roleOf(ask, repository, login),
     ownAccount: () => (isApp ? appAccount(ask, credentials) : userAccount(ask)),
     checkSetup: () => checkSetup({ ask, isApp, transport, options }),
@@ -81,7 +82,7 @@ export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls & Git
     ...pullListings(ask, onRenamed),
     call: (repository, form, route, parameters, sendBy) => {
       const inTime: Ask = (actor, asked, path, given) => ask(actor, asked, path, given, sendBy)
-      return askAtItsPlace(
+      return askInRepository(
         inTime,
         repository,
         (at) => inTime(at.actor, form, at.route(route), { ...parameters, ...at.parameters }),
@@ -91,7 +92,8 @@ export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls & Git
     repositoryNamed: (repo) => repositoryNamed(ask, repo),
     ownIdentity:
       'appId' in options.credentials ? `github:app:${options.credentials.appId}` : 'github:user',
-    identityOf: (repository) => actorAtItsPlace(repository, (actor) => credentials.identity(actor)),
+    identityOf: (repository) =>
+      asRepositoryActor(repository, (actor) => credentials.identity(actor)),
     githubTimeOf: (ourMs) => {
       const aheadMs = transport.clockAheadMs()
       const isKnown = aheadMs !== null && ourMs <= clock.wallMs() + futureMsMax
@@ -101,15 +103,15 @@ export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls & Git
 }
 
 async function repositoryNamed(ask: Ask, repo: string) {
-  return await askAtItsPlace(ask, { repo, repoGithubId: null }, async (at) => {
+  return await askInRepository(ask, { repo, repoGithubId: null }, async (at) => {
     const route = at.route('GET /repos/{owner}/{repo}')
     const { data } = await ask(at.actor, repositoryForm, route, at.parameters)
     return { githubId: data.id, name: data.full_name }
   })
 }
 
-async function look(ask: Ask, repository: RepositoryRef, pr: number) {
-  return await askAtItsPlace(ask, repository, async (at) => {
+async function headOf(ask: Ask, repository: RepositoryRef, pr: number) {
+  return await askInRepository(ask, repository, async (at) => {
     const route = at.route('GET /repos/{owner}/{repo}/pulls/{pull_number}')
     try {
       const { data } = await ask(at.actor, pullForm, route, { ...at.parameters, pull_number: pr })
@@ -120,7 +122,7 @@ async function look(ask: Ask, repository: RepositoryRef, pr: number) {
       return { headSha: head.sha, baseSha: base.sha, state, updatedAt, pushedAt }
     } catch (error) {
       if (!isGitHubError(error, 'not_found')) throw error
-      // So GitHub answers, too, where we may not see the repository now: that says nothing of it.
+      // GitHub also answers 404 if we may not see the repository. Then this second call rejects.
       await ask(at.actor, repositoryForm, at.route('GET /repos/{owner}/{repo}'), at.parameters)
       return null
     }
@@ -128,10 +130,10 @@ async function look(ask: Ask, repository: RepositoryRef, pr: number) {
 }
 
 async function roleOf(ask: Ask, repository: RepositoryRef, login: string): Promise<RoleAnswer> {
-  // Anything else would be another path; GitHub has nobody of such a name.
+  // Any other text would lead to another path, and GitHub has no such login.
   if (!/^[\w-]{1,100}(\[bot\])?$/.test(login)) return 'no-such-user'
   try {
-    return await askAtItsPlace(ask, repository, async (at) => {
+    return await askInRepository(ask, repository, async (at) => {
       const route = at.route('GET /repos/{owner}/{repo}/collaborators/{username}/permission')
       const parameters = { ...at.parameters, username: login }
       try {
@@ -173,8 +175,8 @@ async function appAccount(ask: Ask, credentials: Credentials): Promise<OwnAccoun
 }
 
 /**
- * Asked as one after the other, because it is the same for all: an installation that may not ask
- * now, or gets no answer, must not keep the others from writing. Null where nobody is told.
+ * Asks as one actor after the other, because the id is the same for all. An installation that is
+ * limited or gets no answer must not stop the others. Returns null if GitHub tells nobody.
  */
 async function userIdOf(
   ask: Ask,
@@ -196,12 +198,12 @@ async function userIdOf(
   return null
 }
 
-/** When it may be asked again; where nothing is said, that is for the asker to decide. */
+/** When it may be asked again. Without a time, the caller decides. */
 function soonestOf({ kind, until }: GitHubError): number {
   return kind === 'rate_limited' ? (until ?? 0) : 0
 }
 
-/** A line's end in it would come back in the connection's own error, with all of the token. */
+/** With a line break in the token, the connection's error would contain the whole token. */
 function sendable(token: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token
   throw new SetupError('github_token', 'the GitHub token has characters that cannot be sent', {

@@ -1,4 +1,5 @@
-// Goal: what became of a call is read from status and fields, as the table says, and nothing leaks.
+// Goal: the result of a call is read from its status and fields, as the table says, and no secret
+// is shown.
 import { describe, expect, it } from 'vitest'
 import type { Answer, GitHubErrorKind } from './errors.ts'
 import { GitHubError, isGitHubError, trouble, troubleOfAnswer, troubleOfFailure } from './errors.ts'
@@ -47,21 +48,24 @@ describe('an answer', () => {
     [504, 'unanswered'],
     [599, 'unanswered'],
     [999, 'unanswered'],
-  ])('%i is %s', (status, kind) => {
+  ])('with the status %i is %s', (status, kind) => {
     expect(kindOf(answerOf(status))).toBe(kind)
   })
 
-  it.each([200, 201, 401, 403, 404, 422])('that broke off in its body is none (%i)', (status) => {
-    expect(kindOf(answerOf(status, { body: null }))).toBe('unanswered')
-  })
+  it.each([200, 201, 401, 403, 404, 422])(
+    'whose body broke off counts as no answer (%i)',
+    (status) => {
+      expect(kindOf(answerOf(status, { body: null }))).toBe('unanswered')
+    },
+  )
 
-  it('that broke off still counts as a limit when its head says so', () => {
+  it('whose body broke off still counts as a limit if its headers say so', () => {
     expect(kindOf(answerOf(429, { body: null }))).toBe('rate_limited')
     const used = { headers: { 'x-ratelimit-remaining': '0' }, body: null }
     expect(kindOf(answerOf(403, used))).toBe('rate_limited')
   })
 
-  it('a 5xx is in doubt whatever it asks for, and says when to look again', () => {
+  it('with a 5xx is in doubt, whatever it says, and its retry-after says when to look again', () => {
     const busy = answerOf(503, { headers: { 'retry-after': '30' } })
     expect(troubleOfAnswer(busy, nowMs)).toMatchObject({
       kind: 'unanswered',
@@ -78,7 +82,7 @@ describe('an answer', () => {
     ['https://evil.example/repositories/7x', null],
     ['/repositories/99999999999999999999', null],
     ['', null],
-  ])('a redirect to %s names the repository %s', (location, repositoryId) => {
+  ])('with a redirect to %s names the repository %s', (location, repositoryId) => {
     const moved = answerOf(301, { headers: { location } })
     expect(troubleOfAnswer(moved, nowMs)).toMatchObject({ kind: 'redirected', repositoryId })
   })
@@ -86,7 +90,7 @@ describe('an answer', () => {
 
 const docs = 'https://docs.github.com'
 
-describe('signs of a limit', () => {
+describe('a limit', () => {
   it.each<[string, number, Given]>([
     ['429 bare', 429, {}],
     ['retry-after on a 403', 403, { headers: { 'retry-after': '5' } }],
@@ -122,7 +126,7 @@ describe('signs of a limit', () => {
     ['a message', 403, { body: { message: 'You have exceeded a secondary rate limit.' } }],
     ['an old message', 403, { body: { message: 'You have triggered an abuse detection…' } }],
     ['a bare line', 403, { body: 'API Rate Limit exceeded' }],
-  ])('%s', (_name, status, given) => {
+  ])('is recognized by %s', (_name, status, given) => {
     expect(kindOf(answerOf(status, given))).toBe('rate_limited')
   })
 
@@ -144,7 +148,7 @@ describe('signs of a limit', () => {
     ['a body that is null', 403, { body: 'null' }, 'forbidden'],
     ['fields of another type', 403, { body: { message: 1, documentation_url: [] } }, 'forbidden'],
     ['retry-after on a 202', 202, { headers: { 'retry-after': '5' } }, undefined],
-  ])('not %s', (_name, status, given, kind) => {
+  ])('is not recognized by %s', (_name, status, given, kind) => {
     expect(kindOf(answerOf(status, given))).toBe(kind)
   })
 
@@ -172,13 +176,13 @@ describe('signs of a limit', () => {
     ['a reset that cannot be read', { ...used, 'x-ratelimit-reset': 'later' }, 60],
     ['a retry-after that cannot be read', { 'retry-after': '-5' }, 60],
     ['nothing', {}, 60],
-  ])('waits for %s', (_name, headers, seconds) => {
+  ])('ends after the time from: %s', (_name, headers, seconds) => {
     const { until } = troubleOfAnswer(answerOf(429, { headers }), nowMs)!
     expect(until).toBe(nowMs + seconds * 1000)
   })
 })
 
-describe('a failure', () => {
+describe('a failed connection', () => {
   const failed = (code: string | undefined, syscall?: string) =>
     new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code, syscall }) })
 
@@ -194,11 +198,11 @@ describe('a failure', () => {
     ['closed', failed('UND_ERR_SOCKET'), 'unanswered', 'UND_ERR_SOCKET'],
     ['unknown', failed(undefined), 'unanswered', 'connection lost'],
     ['no error at all', 'what?', 'unanswered', 'connection lost'],
-  ])('%s', (_name, error, kind, failure) => {
+  ])('is classified: %s', (_name, error, kind, failure) => {
     expect(troubleOfFailure(error, false)).toMatchObject({ kind, failure })
   })
 
-  it('of every address is one that never opened; of some is not', () => {
+  it('counts as never opened only if all addresses failed to connect', () => {
     const each = ['connect', 'connect', 'read'].map((syscall) =>
       Object.assign(new Error('x'), { code: 'ECONNREFUSED', syscall }),
     )
@@ -215,12 +219,12 @@ describe('a failure', () => {
     expect(late).toMatchObject({ kind: 'unanswered', failure: 'timeout' })
   })
 
-  it('a code that is a text of its own is not repeated', () => {
+  it('does not repeat a code that is not a plain code', () => {
     expect(troubleOfFailure(failed('token=hunter2 '), false).failure).toBe('connection lost')
   })
 })
 
-it('an error says what and where in one line, and its class by kind', () => {
+it('an error says what failed and where in one line, and can be tested by its kind', () => {
   const facts = { route: 'GET /user', status: 502, requestId: 'req_1', githubRequestId: 'A:1' }
   const error = new GitHubError(trouble('unanswered'), facts)
   expect(error).toMatchObject({ ...facts, name: 'GitHubError', code: 'github_unanswered' })

@@ -1,14 +1,14 @@
 /**
- * What can become of a call to GitHub, by what happens next: whether it may be repeated, when, and
- * whether it may have been done already.
+ * How a call to GitHub can fail, by what happens next: whether it may be repeated, when, and
+ * whether GitHub may have done it already.
  *
- * What must hold: told apart by status code and fields (the one exception is in rate-limit.ts). An
- * error has no cause and no text of the other side: both can carry a token or somebody's words.
+ * What must hold: the status code and the fields decide (rate-limit.ts has the one exception). An
+ * error has no cause and no text from GitHub, because both may contain a token or somebody's text.
  */
 import { HoldfastError } from '../errors.ts'
 import { askedUntil, isLimited, quietUntil } from './rate-limit.ts'
 
-/** An answer as it came; `body` is null when it did not arrive whole. */
+/** GitHub's answer. `body` is null if it did not arrive completely. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
@@ -16,17 +16,17 @@ export interface Answer {
 }
 
 /**
- * - `too_late`: its time was over before it left. Nothing was sent.
+ * - `too_late`: its time was over before it was sent. Nothing was sent.
  * - `network`: the connection never opened, so nothing was done. Safe to repeat.
- * - `unanswered`: a timeout, a reset, a 5xx or an answer that cannot be read. May have been done.
- * - `rate_limited`: nothing was done; keep quiet until `until`.
+ * - `unanswered`: a timeout, a reset, a 5xx or an unreadable answer. GitHub may have done it.
+ * - `rate_limited`: nothing was done. Send nothing before `until`.
  * - `unauthorized`: the credentials are refused.
- * - `forbidden`: they do not reach that far.
- * - `not_found`: not there, or not for these credentials to see.
- * - `not_installed`: the App is not installed where it was to act.
- * - `gone`, `conflict`: the state of things is against it.
- * - `redirected`: the repository has another name; never followed.
- * - `invalid`: any other refusal of the call as it stands.
+ * - `forbidden`: the credentials do not allow it.
+ * - `not_found`: it does not exist, or these credentials may not see it.
+ * - `not_installed`: the App is not installed there.
+ * - `gone`, `conflict`: the current state on GitHub does not allow it.
+ * - `redirected`: the repository has another name. A redirect is never followed.
+ * - `invalid`: GitHub refuses the call for any other reason.
  */
 export type GitHubErrorKind =
   | 'too_late'
@@ -44,12 +44,12 @@ export type GitHubErrorKind =
 
 export interface Trouble {
   readonly kind: GitHubErrorKind
-  /** Not before this, by our clock; null where GitHub asks for no wait. */
+  /** Not before this time of our clock; null if GitHub asks for no wait. */
   readonly until: number | null
-  /** Which repository a redirect leads to, where it says so by id. */
+  /** The repository that a redirect leads to, if the redirect names its id. */
   readonly repositoryId: number | null
   /**
-   * A 422 that does not say what is wrong: GitHub also refuses like that what comes too fast
+   * A 422 that does not say what is wrong. GitHub also answers like this if requests come too fast
    * ("validation failed, or the endpoint has been spammed").
    */
   readonly unclear: boolean
@@ -62,7 +62,7 @@ export interface CallFacts {
   readonly route: string
   /** Null when no answer came. */
   readonly status: number | null
-  /** Ours, sent along as `x-request-id`. */
+  /** Our id of the request, sent as `x-request-id`. */
   readonly requestId: string
   readonly githubRequestId: string | null
 }
@@ -103,14 +103,14 @@ export function trouble(kind: GitHubErrorKind, more: Partial<Trouble> = {}): Tro
   return { kind, until: null, repositoryId: null, unclear: false, failure: null, ...more }
 }
 
-/** Null for a 2xx that arrived whole. */
+/** Returns null for a 2xx that arrived completely. */
 export function troubleOfAnswer(answer: Answer, nowMs: number): Trouble | null {
   const { status, headers, body } = answer
   if (isLimited(answer)) return trouble('rate_limited', { until: quietUntil(headers, nowMs) })
   if (status >= 300 && status < 400) {
     return trouble('redirected', { repositoryId: repositoryIdOf(headers.get('location')) })
   }
-  // Half a refusal is not enough to go by: what is missing may be the sign of a limit.
+  // The missing part of the body might be the sign of a limit.
   if (body === null) return trouble('unanswered', { failure: 'body cut off' })
   if (status >= 200 && status < 300) return null
   const kind = kindOfStatus(status)
@@ -120,7 +120,7 @@ export function troubleOfAnswer(answer: Answer, nowMs: number): Trouble | null {
   })
 }
 
-/** For what the call itself rejected with: no answer came. */
+/** For an error of the connection: no answer came. */
 export function troubleOfFailure(error: unknown, timedOut: boolean): Trouble {
   if (timedOut) return trouble('unanswered', { failure: 'timeout' })
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
@@ -130,7 +130,7 @@ export function troubleOfFailure(error: unknown, timedOut: boolean): Trouble {
 }
 
 /**
- * GitHub's codes name what is wrong with which field; `custom` without a field names neither, and
+ * GitHub's codes name a field and what is wrong with it. `custom` without a field names neither;
  * only the text for people says more.
  */
 function saysNothing(body: string): boolean {
@@ -168,7 +168,7 @@ function kindOfStatus(status: number): GitHubErrorKind {
   }
 }
 
-/** The address itself is not ours to trust: only the id is taken from it. */
+/** Only the id is taken from the address, because the address itself cannot be trusted. */
 function repositoryIdOf(location: string | null): number | null {
   const id = /\/repositories\/(\d{1,15})(?:[/?#]|$)/.exec(location ?? '')?.[1]
   return id === undefined ? null : Number(id)
@@ -176,7 +176,7 @@ function repositoryIdOf(location: string | null): number | null {
 
 const beforeSending = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
-  // The certificate is looked at before the first byte of a request.
+  // The certificate is checked before the first byte of a request.
   'CERT_HAS_EXPIRED',
   'CERT_NOT_YET_VALID',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -187,7 +187,7 @@ const beforeSending = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ])
 
-/** Only what is certain: a reset may have come after the request was read. */
+/** Only certain cases. A reset may come after GitHub has read the request. */
 function neverOpened(error: unknown): boolean {
   if (error instanceof AggregateError) {
     return error.errors.length > 0 && error.errors.every(neverOpened)

@@ -1,5 +1,5 @@
 /**
- * Goal: lists of GitHub are read to their end, as an App and with a token.
+ * Goal: GitHub's lists are read to their end, as an App and with a token.
  * Method: the real client against the simulated GitHub over HTTP.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -30,7 +30,7 @@ beforeEach(async () => {
 })
 afterEach(() => served.close())
 
-it('pages through what the hook has sent, and fetches one of them', async () => {
+it('the client reads all pages of sent webhooks, and fetches one of them', async () => {
   const hook = sendWebhooks(simulated, {
     url: 'http://127.0.0.1:9/',
     secret: 'a secret',
@@ -63,7 +63,7 @@ it('pages through what the hook has sent, and fetches one of them', async () => 
   expect(await client.github.hookDelivery(987_654_321)).toBeNull()
 })
 
-it('lists open and closed pull requests, also under a new name', async () => {
+it('the client lists open and closed pull requests, also under a new name', async () => {
   for (const number of [1, 2]) {
     simulated.addPull(name, { number, headSha: sha(String(number)), baseSha: sha('b') })
   }
@@ -81,7 +81,7 @@ it('lists open and closed pull requests, also under a new name', async () => {
   expect(await client.github.pull(known, 99)).toBeNull()
 })
 
-it('with a token there is no hook of ours to ask about', async () => {
+it('with a token the client has no webhook to ask about', async () => {
   const { github } = clientOf(served.url, { credentials: { token: 'ghp_bot' } })
   expect(await github.hookDeliveries(null)).toBeNull()
 })

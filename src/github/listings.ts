@@ -1,12 +1,14 @@
-/** GitHub's lists, page by page: what a hook has sent, and the pull requests of a repository. */
+/**
+ * GitHub's lists, page by page: the webhooks that it sent, and the pull requests of a repository.
+ */
 import { z } from 'zod'
 import type { GitHubListings, ListedPull } from '../github.ts'
 import type { Ask } from './ask.ts'
 import { isGitHubError } from './errors.ts'
 import type { OnRenamed } from './repository-place.ts'
-import { askAtItsPlace } from './repository-place.ts'
+import { askInRepository } from './repository-place.ts'
 
-/** GitHub gives no more. */
+/** GitHub gives at most this many. */
 const perPage = 100
 
 const timeForm = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text))
@@ -20,8 +22,8 @@ export const deliveryForm = z
     action: z.string().nullable(),
     status_code: z.number().nullish(),
   })
-  .transform(({ delivered_at: deliveredAt, status_code: answered, ...rest }) => ({
-    ...rest,
+  .transform(({ delivered_at: deliveredAt, status_code: answered, ...item }) => ({
+    ...item,
     deliveredAt,
     answered: answered ?? null,
   }))
@@ -85,7 +87,7 @@ export function pullListings(
 ): Pick<GitHubListings, 'pulls' | 'pull'> {
   return {
     pulls: (repository, page) =>
-      askAtItsPlace(
+      askInRepository(
         ask,
         repository,
         async (at) => {
@@ -100,7 +102,7 @@ export function pullListings(
         onRenamed,
       ),
     pull: (repository, number) =>
-      askAtItsPlace(
+      askInRepository(
         ask,
         repository,
         async (at) => {

@@ -1,19 +1,19 @@
 /**
- * How GitHub says "not now", and until when to keep quiet. Going on while limited can get an
- * integration banned, so a sign too many is the better mistake.
+ * Whether GitHub's answer means that we are limited, and until when to send nothing. GitHub may ban
+ * an integration that continues while it is limited. So in doubt an answer counts as a limit.
  *
- * What must hold: signs are read from status and fields. The one text that counts is the message
- * of a 403, because GitHub sends some secondary limits with nothing else to tell them by.
+ * What must hold: the status and the fields decide. The only text that counts is the message of a
+ * 403, because some secondary limits have no other sign.
  */
 import type { Answer } from './errors.ts'
 
-/** What GitHub asks for where it names no time. */
+/** GitHub's documentation asks for this wait if the answer names no time. */
 const unnamedWaitMs = 60_000
-/** A wait that has just run out by our reckoning still leaves the other side a moment. */
+/** The shortest wait, also if the time is already over by our clock. */
 const waitMsMin = 1000
 const waitSecondsMax = 1_000_000_000
 
-/** The page about limits; `/rest/rate-limit/…` is the reference of an endpoint and no sign. */
+/** The page about limits. `/rest/rate-limit/…` describes an endpoint and is no sign of a limit. */
 const pageOnLimits = /rate-limits|rate-limiting|abuse/i
 const namesLimit = /rate limit|abuse/i
 
@@ -22,17 +22,17 @@ export function isLimited({ status, headers, body }: Answer): boolean {
   if (status === 429 || headers.has('retry-after')) return true
   const { message, documentationUrl } = fieldsOf(body)
   if (pageOnLimits.test(documentationUrl)) return true
-  // Any answer may be the last of its hour and carry a 0: only a 403 was one too many.
+  // The last allowed request of an hour also has a 0. Only a 403 was above the limit.
   return status === 403 && (isUsedUp(headers) || namesLimit.test(message))
 }
 
-/** By our clock. The waiting time is taken from GitHub's, so that ours may be wrong. */
+/** A time of our clock. The length of the wait is computed by GitHub's, so ours may be wrong. */
 export function quietUntil(headers: Headers, nowMs: number): number {
   const theirNowMs = dateOf(headers) ?? nowMs
   return nowMs + (askedWaitMs(headers, theirNowMs) ?? resetMs(headers, theirNowMs) ?? unnamedWaitMs)
 }
 
-/** Null when there is no `retry-after`, or none that can be read. */
+/** Returns null if there is no readable `retry-after`. */
 export function askedUntil(headers: Headers, nowMs: number): number | null {
   const waitMs = askedWaitMs(headers, dateOf(headers) ?? nowMs)
   return waitMs === null ? null : nowMs + waitMs
@@ -49,7 +49,7 @@ function askedWaitMs(headers: Headers, theirNowMs: number): number | null {
   if (/^\d+$/.test(asked)) {
     return Math.max(waitMsMin, Math.min(Number(asked), waitSecondsMax) * 1000)
   }
-  // Date.parse would take a "-5" for a year; every HTTP date opens with the day's name.
+  // Date.parse reads "-5" as a year. Every HTTP date begins with the name of the day.
   const date = /^[A-Z][a-z]{2}/.test(asked) ? Date.parse(asked) : Number.NaN
   return Number.isNaN(date) ? null : Math.max(waitMsMin, date - theirNowMs)
 }
@@ -58,7 +58,7 @@ function resetMs(headers: Headers, theirNowMs: number): number | null {
   const reset = headers.get('x-ratelimit-reset') ?? ''
   if (!isUsedUp(headers) || !/^\d{1,11}$/.test(reset)) return null
   const waitMs = Number(reset) * 1000 - theirNowMs
-  // A reset in the past is left over from another limit: it says nothing about this one.
+  // A reset in the past belongs to another limit.
   return waitMs > 0 ? waitMs : null
 }
 
@@ -76,7 +76,7 @@ function fieldsOf(body: string | null): { message: string; documentationUrl: str
       documentationUrl: typeof json?.documentation_url === 'string' ? json.documentation_url : '',
     }
   } catch {
-    // Some limits come as a page or a bare line: then all of it is the message.
+    // Some limits are answered with a page or plain text. Then all of it is the message.
     return { ...nothing, message: body }
   }
 }

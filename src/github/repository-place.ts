@@ -1,21 +1,20 @@
 /**
- * Where a repository is asked for. By GitHub's id of it wherever that is known: a name can be given
- * up and taken by another repository at any moment, an id cannot. GitHub serves below
- * `/repositories/{id}` whatever it serves below `/repos/{owner}/{repo}`; its own redirects lead
- * there.
+ * How requests name a repository: by GitHub's id if it is known. Another repository can get the
+ * name at any moment, but never the id. GitHub serves the same below `/repositories/{id}` as below
+ * `/repos/{owner}/{repo}`, and its own redirects lead there.
  *
- * By name only while the id is not known. When GitHub then says that the repository has moved, it
- * is asked for once more, by the id that the redirect names: a redirect is never followed, because
- * its address is not ours and a redirected POST would arrive as a GET.
+ * A repository is asked for by name only while its id is not known. If GitHub then answers with a
+ * redirect, Holdfast asks once more, by the id in the redirect. It never follows a redirect: the
+ * address is not ours, and a redirected POST would arrive as a GET.
  */
 import { z } from 'zod'
 import { InvalidInputError } from '../errors.ts'
 import type { RepositoryRef } from '../github.ts'
 import type { Ask } from './ask.ts'
-import type { Repository } from './credentials.ts'
+import type { Repository } from './credentials/credentials.ts'
 import { isGitHubError } from './errors.ts'
 
-/** Neither part may be dots alone: they would climb to another path of the API. */
+/** Neither part may be only dots: they would lead to another path of the API. */
 const fullName = /^(?!\.{1,2}\/)([\w.-]{1,100})\/(?!\.{1,2}$)([\w.-]{1,100})$/
 
 const named = '/repos/{owner}/{repo}'
@@ -26,18 +25,18 @@ export const repositoryForm = z.object({
   full_name: z.string().regex(fullName),
 })
 
-/** `nameUntilNow`: what we knew it by. */
+/** `nameUntilNow`: the name that we knew. */
 export type OnRenamed = (githubId: number, newName: string, nameUntilNow: string) => void
 
 export interface RepositoryPlace {
   readonly actor: Repository
-  /** A route below `/repos/{owner}/{repo}` as it has to be asked here. */
+  /** Changes a route below `/repos/{owner}/{repo}` to the route for this repository. */
   route(route: string): string
-  /** What the route's own part of the path is filled in with. */
+  /** The values for the repository's part of the path. */
   readonly parameters: Readonly<Record<string, string | number>>
 }
 
-export async function askAtItsPlace<T>(
+export async function askInRepository<T>(
   ask: Ask,
   { repo, repoGithubId }: RepositoryRef,
   question: (place: RepositoryPlace) => Promise<T>,
@@ -48,19 +47,19 @@ export async function askAtItsPlace<T>(
     return await question(placeOfName(repo))
   } catch (error) {
     if (!isGitHubError(error, 'redirected') || error.repositoryId === null) throw error
-    // By id also to whom: an owner's change may have brought another installation.
+    // The actor is also found by id: with a new owner, it may be another installation.
     const place = placeOfId(error.repositoryId)
     const route = place.route(`GET ${named}`)
     const { data } = await ask(place.actor, repositoryForm, route, place.parameters)
-    // It was not the repository that moved.
+    // The name is still the same, so something else was moved.
     if (data.full_name.toLowerCase() === repo.toLowerCase()) throw error
     onRenamed?.(data.id, data.full_name, repo)
     return await question(place)
   }
 }
 
-/** For what is asked about who may act there: never as somebody with a limit of their own. */
-export async function actorAtItsPlace<T>(
+/** For questions about who may act in a repository. They are not asked as an installation. */
+export async function asRepositoryActor<T>(
   { repo, repoGithubId }: RepositoryRef,
   question: (actor: Repository) => Promise<T>,
 ): Promise<T> {

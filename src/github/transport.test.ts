@@ -1,5 +1,5 @@
-// Goal: one exchange is one request with one deadline, one id and one line in the log, over real
-// connections that hang, break, lie and lead astray.
+// Goal: one exchange is one request with one deadline, one id and one log line, over real
+// connections that hang, break or send wrong answers.
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
@@ -15,11 +15,11 @@ beforeEach(async () => {
 afterEach(() => api.close())
 
 const user = { body: { login: 'octocat', id: 1 } }
-/** Any call will do; this one needs nothing else. */
+/** Any call works here; this one needs nothing else. */
 const call = 'GET /user'
 
 describe('every request', () => {
-  it('says who asks, by which version, under an id of its own', async () => {
+  it('names its program, version and its own id', async () => {
     api.on(call, user)
     const { github } = clientOf(api.url)
     await github.ownAccount()
@@ -34,7 +34,7 @@ describe('every request', () => {
     expect(second!['x-request-id']).not.toBe(first!['x-request-id'])
   })
 
-  it('is told in the log once, with both ids and the template of its path', async () => {
+  it('is logged once, with both ids and the template of its path', async () => {
     api.on('GET /repos/acme/widgets/pulls/5', { status: 410 })
     const { github, lines } = clientOf(api.url)
     await rejectionOf(github.headOf(named('acme/widgets'), 5))
@@ -67,7 +67,7 @@ describe('every request', () => {
     expect(scheduler.timers.size).toBe(0)
   })
 
-  it('goes below the path of the API, with or without a slash at its end', async () => {
+  it('goes below the path of the API, with or without a slash at the end', async () => {
     api.on('GET /api/v3/user', user)
     await clientOf(`${api.url}/api/v3/`).github.ownAccount()
     await clientOf(`${api.url}/api/v3`).github.ownAccount()
@@ -75,8 +75,8 @@ describe('every request', () => {
   })
 })
 
-describe('without an answer', () => {
-  it('one that hangs is cut at the deadline and in doubt', async () => {
+describe('a request without an answer', () => {
+  it('that hangs is cut at the deadline and is in doubt', async () => {
     const arrived = Promise.withResolvers<undefined>()
     api.on(call, () => arrived.resolve(undefined))
     const { github, scheduler, lines } = clientOf(api.url)
@@ -91,7 +91,7 @@ describe('without an answer', () => {
     expect(scheduler.timers.size).toBe(0)
   })
 
-  it('a body that does not end is cut at the same deadline', async () => {
+  it('is cut at the same deadline if its body does not end', async () => {
     api.on(call, (response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'x-github-request-id': 'A:1' })
       response.write('{"login":')
@@ -116,14 +116,14 @@ describe('without an answer', () => {
     expect(scheduler.timers.size).toBe(0)
   })
 
-  it('a reset before the answer is in doubt, and not repeated', async () => {
+  it('is in doubt after a reset, and is not repeated', async () => {
     api.on(call, (response) => response.socket!.resetAndDestroy())
     const error = await rejectionOf(clientOf(api.url).github.ownAccount())
     expect(error).toMatchObject({ kind: 'unanswered', status: null })
     expect(api.calls()).toEqual([call])
   })
 
-  it('a reset within the body of a 200 is in doubt, with the ids of both sides', async () => {
+  it('is in doubt after a reset in the body of a 200, with the ids of both sides', async () => {
     api.on(call, (response) => {
       response.writeHead(200, { 'content-length': '1000', 'x-github-request-id': 'A:1' })
       response.write('{"login":"octocat","id":1', () => response.socket!.resetAndDestroy())
@@ -132,7 +132,7 @@ describe('without an answer', () => {
     expect(error).toMatchObject({ kind: 'unanswered', status: 200, githubRequestId: 'A:1' })
   })
 
-  it('a port where nobody listens was never opened', async () => {
+  it('was never sent if no server listens at the port', async () => {
     const server = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => server.once('listening', resolve))
     const { port } = server.address() as AddressInfo
@@ -142,14 +142,14 @@ describe('without an answer', () => {
   })
 })
 
-describe('an answer that is none', () => {
+describe('an answer that cannot be used', () => {
   it.each<[string, string, string]>([
-    ['no JSON', 'text/html', '<html>Unicorn!</html>'],
-    ['half of it', 'application/json', '{"login":"octoc'],
-    ['another form', 'application/json', '{"login":7}'],
-    ['nothing', 'application/json', ''],
+    ['text that is not JSON', 'text/html', '<html>Unicorn!</html>'],
+    ['half of its JSON', 'application/json', '{"login":"octoc'],
+    ['fields of another type', 'application/json', '{"login":7}'],
+    ['an empty body', 'application/json', ''],
     ['null', 'application/json', 'null'],
-  ])('a 200 with %s is in doubt', async (_name, type, body) => {
+  ])('such as a 200 with %s is in doubt', async (_name, type, body) => {
     api.on(call, (response) => {
       response.writeHead(200, { 'content-type': type, 'x-github-request-id': 'A:1' })
       response.end(body)
@@ -160,7 +160,7 @@ describe('an answer that is none', () => {
     expect(requestId).toBe(api.seen[0]!.headers['x-request-id'])
   })
 
-  it.each([301, 302, 307, 308])('a %i is not followed', async (status) => {
+  it.each([301, 302, 307, 308])('such as a %i is not followed', async (status) => {
     const location = `${api.url}/elsewhere`
     api.on(call, { status, headers: { location } })
     const error = await rejectionOf(clientOf(api.url).github.ownAccount())
@@ -168,14 +168,14 @@ describe('an answer that is none', () => {
     expect(api.calls()).toEqual([call])
   })
 
-  it.each([500, 502, 503, 504])('a %i is not repeated', async (status) => {
+  it.each([500, 502, 503, 504])('such as a %i is not repeated', async (status) => {
     api.on(call, { status })
     const error = await rejectionOf(clientOf(api.url).github.ownAccount())
     expect(error).toMatchObject({ kind: 'unanswered', status })
     expect(api.calls()).toEqual([call])
   })
 
-  it('a limit says until when, by our clock', async () => {
+  it('because of a limit says until when, by our clock', async () => {
     api.on(call, { status: 403, headers: { 'retry-after': '72' } })
     const { github, clock } = clientOf(api.url)
     const error = await rejectionOf(github.ownAccount())
@@ -185,21 +185,26 @@ describe('an answer that is none', () => {
 })
 
 describe('secrets', () => {
-  it.each([401, 403, 404, 422, 500, 301, 200])('stay out of error and log (%i)', async (status) => {
-    const echo: Answering = (response) => {
-      response.writeHead(status, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ message: `Bad credentials: ${theToken}`, errors: [theToken] }))
-    }
-    api.on('GET /repos/acme/widgets/pulls/5', echo)
-    api.on('GET /repos/acme/widgets', echo)
-    const { github, lines } = clientOf(api.url)
-    const error = await rejectionOf(github.headOf(named('acme/widgets'), 5))
-    expect(everythingOf(error)).not.toContain(theToken)
-    expect(everythingOf(lines)).not.toContain(theToken)
-    expect(everythingOf(lines)).not.toContain('Bad credentials')
-  })
+  it.each([401, 403, 404, 422, 500, 301, 200])(
+    'do not appear in errors and logs (%i)',
+    async (status) => {
+      const echo: Answering = (response) => {
+        response.writeHead(status, { 'content-type': 'application/json' })
+        response.end(
+          JSON.stringify({ message: `Bad credentials: ${theToken}`, errors: [theToken] }),
+        )
+      }
+      api.on('GET /repos/acme/widgets/pulls/5', echo)
+      api.on('GET /repos/acme/widgets', echo)
+      const { github, lines } = clientOf(api.url)
+      const error = await rejectionOf(github.headOf(named('acme/widgets'), 5))
+      expect(everythingOf(error)).not.toContain(theToken)
+      expect(everythingOf(lines)).not.toContain(theToken)
+      expect(everythingOf(lines)).not.toContain('Bad credentials')
+    },
+  )
 
-  it('stay out of what the connection itself complains about', async () => {
+  it('do not appear in the errors of the connection itself', async () => {
     const complaint = Object.assign(new TypeError(`Headers.append: "Bearer ${theToken}"`), {
       cause: new Error(`Bearer ${theToken}`),
     })
@@ -210,7 +215,7 @@ describe('secrets', () => {
     expect(everythingOf([error, lines])).not.toContain(theToken)
   })
 
-  it('a token that cannot be sent is refused at once, without showing it', () => {
+  it('that cannot be sent are refused at once, without being shown', () => {
     const make = () => clientOf(api.url, { credentials: { token: `${theToken}\nx` } })
     expect(make).toThrow('the GitHub token has characters that cannot be sent')
     expect(make).not.toThrow(theToken)

@@ -1,11 +1,11 @@
 /**
- * Our own way to the wire: every request is one exchange, with one deadline over connecting, answer
- * and body, one request id and one line in the log. Octokit's sender is not used: it takes a
- * redirect for an answer, and a body cut off for an empty one. Its `endpoint` is: it makes address
- * and body from GitHub's route templates.
+ * Sends requests to GitHub. Every request is one exchange with one deadline (for connecting, answer
+ * and body together), one request id and one line in the log. Octokit's `endpoint` makes address
+ * and body from GitHub's route templates. Octokit's own sender is not used: it accepts a redirect
+ * as an answer, and reads a body that was cut off as an empty one.
  *
- * What must hold: nothing is repeated, nothing leaves after its time, no redirect is followed, and
- * neither log nor error has anything of a header's or a body's content in it.
+ * What must hold: nothing is repeated, nothing is sent after its time, and no redirect is followed.
+ * Logs and errors contain nothing from headers or bodies.
  */
 import { endpoint } from '@octokit/endpoint'
 import type { Clock } from '../clock.ts'
@@ -17,16 +17,16 @@ import type { Answer, CallFacts, Trouble } from './errors.ts'
 import { GitHubError, trouble, troubleOfAnswer, troubleOfFailure } from './errors.ts'
 import { dateOf } from './rate-limit.ts'
 
-/** GitHub itself gives up after as long. */
+/** GitHub itself gives up after the same time. */
 export const requestTimeoutDefaultMs = 10_000
 const apiVersion = '2022-11-28'
 
 export interface TransportOptions {
   readonly apiUrl: string
   readonly fetch: typeof globalThis.fetch
-  /** Over connecting, answer and body. */
+  /** For connecting, answer and body together. */
   readonly requestTimeoutMs?: number
-  /** Told of every answer: `ok`, or the kind of trouble. */
+  /** Called after every request: `ok`, or the kind of error. */
   readonly onAsked?: (kind: string) => void
   readonly clock: Clock
   readonly scheduler: Scheduler
@@ -47,7 +47,7 @@ export type Send = (
   route: string,
   parameters: Readonly<Record<string, unknown>>,
   authorization: string | null,
-  /** On the monotonic clock; without it there is no hurry. */
+  /** A time on the monotonic clock. Without it, the request may be sent at any time. */
   sendBy: number | undefined,
 ) => Promise<Sent>
 
@@ -74,7 +74,7 @@ export function createTransport(options: TransportOptions): Transport {
     const startedMs = clock.monotonicMs()
     const headers = authorization === null ? {} : { authorization }
     const outgoing = toRequest(route, { ...parameters, headers }) as OutgoingRequest
-    // The last moment before it is handed to the connection: credentials may have taken long.
+    // Checked at the last moment, because getting credentials may have taken long.
     if (startedMs > (sendBy ?? Infinity)) {
       const notSent = { route, status: null, requestId, githubRequestId: null }
       throw new GitHubError(trouble('too_late'), notSent)
@@ -166,8 +166,8 @@ function readAnswer(
 }
 
 /**
- * A renamed repository keeps what is below it. An issue that was moved to another repository has
- * another number there, and its old number is somebody else's.
+ * A renamed repository keeps the paths below it. An issue that was moved to another repository has
+ * another number there, and its old number may belong to another issue.
  */
 function isSamePlace(asked: string, location: string | null): boolean {
   const there = /\/repositories\/\d+([^?#]*)/.exec(location ?? '')?.[1]

@@ -1,4 +1,4 @@
-/** What a file of routes works with: a server whose types come from the contract's schemas. */
+/** The server type of the route files. Its types come from the contract's schemas. */
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, RawServerDefault } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -15,9 +15,9 @@ export type App = FastifyInstance<
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The reach of its operation. A route without it is closed to all but the admin. */
+    /** The reach of the route's operation. Without it only the admin can use the route. */
     access?: 'public' | Reach
-    /** A page that asks for the token instead of a bare 401, for browsers. */
+    /** A browser without a token gets a page that asks for one, instead of a plain 401. */
     asksForToken?: boolean
   }
   interface FastifyRequest {
@@ -28,7 +28,7 @@ declare module 'fastify' {
   }
 }
 
-/** Who asks, on a route that is not public. */
+/** The caller of a route that is not public. */
 export function callerOf(request: FastifyRequest): Caller {
   if (request.caller === null) throw new Error('a public route asked who is calling')
   return request.caller

@@ -1,4 +1,4 @@
-/** What the HTTP door is given. It opens nothing itself: no store, no clock, no randomness. */
+/** What the HTTP layer gets from outside. It opens no store and takes no time or randomness. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Intake } from '../intake/intake.ts'
@@ -19,11 +19,11 @@ export interface HttpDeps extends OperationPorts {
   /** Whether a `Host` header names this server. */
   readonly isOurHost: IsOurHost
   readonly failedAccess: FailedAccess
-  /** Addresses and ranges of proxies whose word on a caller's address is believed. */
+  /** Addresses and ranges of proxies whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly string[] | null
-  /** Notes that a token was used; nobody waits for it. */
+  /** Stores that a token was used. No request waits for it. */
   readonly touchToken: TouchToken
-  /** Ends what is held open with a token that ends. */
+  /** Ends the open requests of a token that ends. */
   readonly tokenWatch: TokenWatch
   readonly metrics: Metrics
   readonly metricsPage: MetricsPage
@@ -34,7 +34,7 @@ export interface HttpDeps extends OperationPorts {
   /** Rejects while something besides the store is not ready. */
   readonly readiness?: () => Promise<void>
   readonly sandbox: boolean
-  /** Fires before `close`: what is held is answered early, connections are not kept. */
+  /** Aborts before `close`: long-polls are answered early, and connections are closed. */
   readonly stopping?: AbortSignal
 }
 

@@ -1,9 +1,9 @@
 /**
- * The HTTP door, put together: what happens to every request, in which order.
+ * The HTTP server: what happens to every request, and in which order.
  *
- * What must hold: who is calling is known before anything is looked up or any body is read, also
- * for paths that do not exist; every answer carries the request's id; every refusal is a problem
- * document; no token and no body reaches the log.
+ * What must hold: the caller is known before the store or a body is read, even if the path does not
+ * exist. Every answer has the request's id. Every refusal is a problem document. The log contains
+ * no token and no body.
  */
 import Fastify, {
   LogController,
@@ -20,37 +20,37 @@ import type { HttpDeps } from './deps.ts'
 import { drainOnClose } from './answers/drain.ts'
 import { recordEndpoints, refuseUnknown } from './requests/endpoints.ts'
 import { checkIdempotencyKey } from './requests/idempotency.ts'
-import { parseJsonBody } from './requests/json-body.ts'
+import { parseJsonBody } from './requests/parse-request.ts'
 import { logContext, requestIds } from './requests/log-context.ts'
 import { describeProblems, serveOpenApi } from './docs/openapi.ts'
 import { HttpProblem, sendProblem } from './answers/problem.ts'
-import { parseQuery } from './requests/query-text.ts'
+import { parseQuery } from './requests/parse-request.ts'
 import { auditRoutes } from './routes/audit.ts'
-import { catchUpRoutes } from './routes/catch-up.ts'
-import { claimRoutes } from './routes/claim.ts'
+import { catchUpRoutes } from './routes/inbox.ts'
+import { claimRoutes } from './routes/runs.ts'
 import { deliveryRoutes } from './routes/deliveries.ts'
-import { doctorRoutes } from './routes/doctor.ts'
+import { doctorRoutes } from './routes/health.ts'
 import { healthRoutes } from './routes/health.ts'
 import { holdRoutes } from './routes/hold.ts'
 import { inboxRoutes } from './routes/inbox.ts'
-import { metricsRoutes } from './routes/metrics.ts'
+import { metricsRoutes } from './routes/health.ts'
 import { outputRoutes } from './routes/outputs.ts'
 import { referenceRoutes, sendDocs } from './routes/reference.ts'
 import { runRoutes } from './routes/runs.ts'
 import { tokenRoutes } from './routes/tokens.ts'
 import { webhookRoutes } from './routes/webhooks.ts'
-import { whyRoutes } from './routes/why.ts'
+import { whyRoutes } from './routes/audit.ts'
 import { checkRequest, invalid } from './requests/validation.ts'
 
 const bodyBytesMax = 1024 * 1024
-/** How long a caller may take to send a request, so that slow ones cannot hold all connections. */
+/** A caller must send its request within this time, so that slow ones do not use up connections. */
 const requestTimeoutMs = 60_000
 
 export function createHttpServer(deps: HttpDeps): App {
   const server = createServer(deps)
   recordEndpoints(server)
   server.addHook('onRoute', describeProblems)
-  tellOfRequests(server, deps)
+  recordRequests(server, deps)
   drainOnClose(server, deps.stopping)
   guardRequests(server, deps)
   readRequests(server)
@@ -74,7 +74,7 @@ export function createHttpServer(deps: HttpDeps): App {
     referenceRoutes(app)
     done()
   })
-  // Apart, because a webhook's body is taken as the bytes it came in.
+  // Separate, because the body of a webhook is read as bytes.
   void server.register((scope, _options, done) => {
     webhookRoutes(scope.withTypeProvider<ZodTypeProvider>(), deps)
     done()
@@ -82,7 +82,9 @@ export function createHttpServer(deps: HttpDeps): App {
   return server.withTypeProvider<ZodTypeProvider>()
 }
 
-/** Without Fastify's own line: that a server is ready is announced once, when all of it is. */
+/**
+ * Listens without Fastify's own log line, because the program logs once when all of it is ready.
+ */
 export async function listenOn(
   server: Pick<FastifyInstance, 'log' | 'listen'>,
   address: { readonly host: string; readonly port: number },
@@ -99,7 +101,7 @@ export async function listenOn(
 function createServer(deps: HttpDeps): FastifyInstance {
   const makeRequestId = requestIds(deps.clock, deps.random)
   return Fastify({
-    // Its own: see listenOn.
+    // A child logger, because listenOn changes its level.
     loggerInstance: deps.log.child({}),
     logController: new LogController({
       disableRequestLogging: true,
@@ -125,7 +127,7 @@ function createServer(deps: HttpDeps): FastifyInstance {
   })
 }
 
-/** A path that is not valid is refused like any other: first of all for a missing token. */
+/** For an invalid path, a missing token is reported first, as for any other path. */
 async function refusalBefore(deps: HttpDeps, request: FastifyRequest): Promise<unknown> {
   if (!deps.isOurHost(request.headers.host)) return wrongHost(request.headers.host)
   try {
@@ -137,7 +139,7 @@ async function refusalBefore(deps: HttpDeps, request: FastifyRequest): Promise<u
   }
 }
 
-function tellOfRequests(server: FastifyInstance, { clock, metrics }: HttpDeps): void {
+function recordRequests(server: FastifyInstance, { clock, metrics }: HttpDeps): void {
   const arrivals = new WeakMap<FastifyRequest, number>()
   server.addHook('onRequest', (request, _reply, done) => {
     arrivals.set(request, clock.monotonicMs())
@@ -150,7 +152,7 @@ function tellOfRequests(server: FastifyInstance, { clock, metrics }: HttpDeps): 
     const route = request.routeOptions.url ?? null
     const ms = Math.round(took)
     request.log.info({ ...logContext(request), method, route, status, ms }, 'Request')
-    // A stream takes as long as its reader likes.
+    // The reader decides how long a stream takes, so it is not measured.
     const type = String(reply.getHeader('content-type'))
     if (!type.startsWith('text/event-stream')) {
       metrics.httpAnswered({ route, method, status, ms: took })
@@ -176,8 +178,8 @@ function guardRequests(server: FastifyInstance, deps: HttpDeps): void {
     const { access, asksForToken } = request.routeOptions.config
     if (access === 'public') return
     if (!deps.isOurHost(request.headers.host)) throw wrongHost(request.headers.host)
-    if (isFrontDoor(request)) return reply.redirect('/docs', 302)
-    // GitHub has no token: a wrong address must not look like a wrong secret.
+    if (isBrowserAtRoot(request)) return reply.redirect('/docs', 302)
+    // GitHub sends no token, so for a wrong address it must not get 401.
     if (request.url.startsWith('/webhooks/')) refuseUnknown(server, request)
     try {
       request.caller = await authenticate(deps, request)
@@ -188,7 +190,7 @@ function guardRequests(server: FastifyInstance, deps: HttpDeps): void {
       return sendDocs(reply.code(401).header('www-authenticate', 'Bearer'))
     }
     refuseUnknown(server, request)
-    // The operation checks it again. Here it comes before the body is read.
+    // The operation checks this again. Here it happens before the body is read.
     await checkReach(deps, access ?? { scopes: [] }, request.caller, ownId(request))
     refuseUntypedBody(request)
   })
@@ -203,13 +205,13 @@ function wrongHost(host: string | undefined): HttpProblem {
   })
 }
 
-/** A run token is good for its own run alone. */
+/** The id in the path. A run token is valid only for its own run. */
 function ownId(request: FastifyRequest): unknown {
   return (request.params as Readonly<Record<string, unknown>>)['id']
 }
 
-/** There is no page there; a browser is sent to the one there is. */
-function isFrontDoor(request: FastifyRequest): boolean {
+/** There is no page at `/`, so a browser is sent to the reference page. */
+function isBrowserAtRoot(request: FastifyRequest): boolean {
   const path = request.url.split('?', 1)[0]
   return request.method === 'GET' && path === '/' && wantsHtml(request)
 }
@@ -246,7 +248,7 @@ function readRequests(server: FastifyInstance): void {
   })
 }
 
-/** What a route does not speak of at all, it does not ignore either. */
+/** Refuses a query or a body on a route that has none, instead of ignoring it. */
 function refuseUnasked(request: FastifyRequest): void {
   const { schema, config } = request.routeOptions
   if (config.access === 'public') return

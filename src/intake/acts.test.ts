@@ -1,5 +1,5 @@
-// Goal: from a routed event to the claim it makes: whose commits, whose time, whose word; and that
-// a question GitHub does not answer now is asked again later, not decided.
+// Goal: a routed event becomes a claim with the right commits, time and sender. If GitHub does not
+// answer a question now, it is asked again later, and nothing is decided.
 import { describe, expect, it } from 'vitest'
 import {
   acts,
@@ -14,8 +14,8 @@ import { bot, newThread, person, shaOf } from '../../test/intake/payloads.ts'
 import type { Run } from '../domain/run.ts'
 import type { RoleAnswer } from '../github.ts'
 import type { PullRequestHead } from '../head-source.ts'
-import { GitHubNotAsked } from './github-questions.ts'
-import { readEvent } from './webhook-event.ts'
+import { GitHubNotAsked } from './asking/github-questions.ts'
+import { readEvent } from './events/webhook-event.ts'
 
 const thread = newThread()
 const commenting: Known['types'] = { chat: { on: { issue_comment: ['created'] } } }
@@ -50,26 +50,26 @@ describe('a pull request', () => {
     })
   })
 
-  it('of a time ahead of ours is claimed without one', async () => {
+  it('with a time ahead of ours is claimed without a time', async () => {
     const { payload } = thread.on('opened', 'a', 1)
     const pull = { ...(payload as { pull_request: object }).pull_request }
     const ahead = { ...payload, pull_request: { ...pull, updated_at: '2026-01-01T00:06:00Z' } }
     expect((await claimOf({}, 'pull_request', ahead)).eventAt).toBeNull()
   })
 
-  it('asked for again is a rerun that makes no head', async () => {
+  it('with a review request is a rerun that makes no head', async () => {
     const asked = thread.on('review_requested', 'a', 2).payload
     const claim = await claimOf({}, 'pull_request', asked)
     expect(claim).toMatchObject({ rerun: true, headMaking: false })
   })
 
-  it('of a bot is a claim that says why not', async () => {
+  it('of a bot is a claim with a reason to skip', async () => {
     const { payload } = thread.on('opened', 'a', 1, { user: bot('renovate[bot]') })
     const claim = await claimOf({}, 'pull_request', payload)
     expect(claim).toMatchObject({ skipReason: 'bot author', headMaking: true })
   })
 
-  it('teaches the repository’s id, and when GitHub called it so', async () => {
+  it('teaches the repository’s id, and the time at which it had this name', async () => {
     const { maker, learnt } = makerOf()
     const { payload } = thread.on('opened', 'a', 1)
     const event = readEvent('g', 'pull_request', payload)
@@ -105,7 +105,7 @@ describe('an event of a pull request that GitHub was asked about', () => {
   }
   const ignored = (reason: string) => ({ act: 'note', outcome: { result: 'ignored', reason } })
 
-  it('starts nothing on a closed one, and ends nothing on an open one', async () => {
+  it('starts nothing if the pull request is closed, and cancels nothing if it is open', async () => {
     const reopened = await actsOn('reopened', 'open', seenAs('closed', 'a'))
     expect(reopened).toMatchObject(ignored('closed-since'))
     const closed = await actsOn('closed', 'closed', seenAs('open', 'a'))
@@ -113,14 +113,14 @@ describe('an event of a pull request that GitHub was asked about', () => {
     expect(await actsOn('closed', 'closed', seenAs('closed', 'b'))).toMatchObject({ act: 'cancel' })
   })
 
-  it('is claimed for the head GitHub names, as its own only if it is', async () => {
+  it('is claimed for the head that GitHub names, and makes a head only if that is its own', async () => {
     const own = await actsOn('synchronize', 'open', seenAs('open', 'a'))
     expect(own).toMatchObject({ claim: { headSha: shaOf('a'), headMaking: true } })
     const other = await actsOn('synchronize', 'open', seenAs('open', 'b'))
     expect(other).toMatchObject({ claim: { headSha: shaOf('b'), headMaking: false } })
   })
 
-  it('is claimed for the base GitHub names where that has a run, else for its own', async () => {
+  it('is claimed for the base that GitHub names if that has a run, otherwise for its own base', async () => {
     const seen = { ...seenAs('open', 'a'), baseSha: shaOf('dev') }
     const commits = { headSha: shaOf('a'), baseSha: shaOf('dev') }
     const claimed = async (runs: readonly Partial<Run>[]) => {
@@ -135,7 +135,7 @@ describe('an event of a pull request that GitHub was asked about', () => {
     expect(await claimed([{ pr: 7, ...own }])).toMatchObject(own)
   })
 
-  it('is no word on other commits where somebody with rights caused it', async () => {
+  it('does not start a type with a role on commits that its sender did not see', async () => {
     const on = { pull_request: ['labeled', 'synchronize', 'review_requested'] }
     const asked: string[] = []
     const role = async (): Promise<RoleAnswer> => {
@@ -162,7 +162,7 @@ describe('an event of a pull request that GitHub was asked about', () => {
     expect(asked).toEqual(['role'])
   })
 
-  it('cannot be asked about without GitHub, and then arrival decides', async () => {
+  it('cannot be checked without GitHub, so the order of arrival decides', async () => {
     const event = readEvent('guid', 'pull_request', thread.on('opened', 'a', 1).payload)
     expect(await makerOf({}).maker.askPull(event)).toBeNull()
   })
@@ -173,13 +173,13 @@ describe('a comment', () => {
   const commits = { headSha: shaOf('h'), baseSha: shaOf('b') }
   const found = { ...commits, state: 'open', updatedAt: now, pushedAt } as const
 
-  it('is claimed for the head GitHub names, and makes no head itself', async () => {
+  it('is claimed for the head that GitHub names, and makes no head itself', async () => {
     const github = { headOf: async () => found }
     const claim = await claimOf({ types: commenting, github }, 'issue_comment', comment)
     expect(claim).toMatchObject({ pr: 7, headSha: shaOf('h'), headMaking: false })
   })
 
-  it('asks by GitHub’s id of the repository, which the event brought', async () => {
+  it('is asked about by the repository’s GitHub id, which the event contains', async () => {
     const asked: unknown[] = []
     const look = async (place: unknown) => {
       asked.push(place)
@@ -195,7 +195,7 @@ describe('a comment', () => {
     expect(asked).toEqual([place, place])
   })
 
-  it('is claimed for our newest run where GitHub cannot be asked or knows nothing', async () => {
+  it('is claimed for our newest run if GitHub cannot be asked or does not know it', async () => {
     const orderAt = Date.UTC(2025, 11, 30)
     const runs = [{ pr: 7, baseSha: shaOf('b'), headSha: shaOf('own'), orderAt }]
     for (const github of [null, { headOf: async () => null }]) {
@@ -206,7 +206,7 @@ describe('a comment', () => {
 
   it.each([
     ['may have been pushed after it', { ...found, pushedAt: now }],
-    ['was pushed nobody knows when', { ...found, pushedAt: null }],
+    ['was pushed at an unknown time', { ...found, pushedAt: null }],
   ])('is refused for a head that %s', async (_what, head) => {
     const github = { headOf: async () => head }
     expect(await acts({ types: commenting, github }, 'issue_comment', comment)).toMatchObject([
@@ -215,22 +215,22 @@ describe('a comment', () => {
   })
 
   it.each([
-    ['claim', 'a head seen so lately that the inbox would know of another', Date.UTC(2025, 11, 30)],
-    ['refuse', 'a head that may have been replaced since', Date.UTC(2025, 11, 20)],
-  ])('is a %s where a run knows %s', async (act, _what, headAt) => {
+    ['claim', 'a head so recent that the inbox would contain a newer one', Date.UTC(2025, 11, 30)],
+    ['refuse', 'a head that may have been replaced later', Date.UTC(2025, 11, 20)],
+  ])('leads to a %s if a run has %s', async (act, _what, headAt) => {
     const github = { headOf: async () => ({ ...found, pushedAt: now }) }
     const known = { types: commenting, github, subjects: [{ headSha: shaOf('h'), headAt }] }
     expect(await acts(known, 'issue_comment', comment)).toMatchObject([{ act }])
   })
 
-  it('is refused for our newest run where nobody knows since when it is the head', async () => {
+  it('is refused for our newest run if it is unknown since when that is the head', async () => {
     const runs = [{ pr: 7, baseSha: shaOf('b'), headSha: shaOf('own'), orderAt: null }]
     expect(await acts({ types: commenting, runs }, 'issue_comment', comment)).toMatchObject([
       { act: 'refuse', claim: { headSha: shaOf('own') } },
     ])
   })
 
-  it('edited later counts from when it was written', async () => {
+  it('that was edited counts from the time it was written', async () => {
     const edited = { ...comment.comment, updated_at: '2025-12-31T12:00:00Z' }
     const github = { headOf: async () => ({ ...found, pushedAt: Date.UTC(2025, 11, 31, 6) }) }
     const types = { chat: { on: { issue_comment: ['edited'] } } }
@@ -240,7 +240,7 @@ describe('a comment', () => {
     ])
   })
 
-  it('is ignored when nobody knows its head', async () => {
+  it('is ignored when its head is unknown', async () => {
     expect(await acts({ types: commenting }, 'issue_comment', comment)).toEqual([
       {
         act: 'note',
@@ -270,11 +270,11 @@ describe('a comment', () => {
   })
 })
 
-describe('a type that asks for a role', () => {
+describe('a type that requires a role', () => {
   const types: Known['types'] = { careful: { on: { pull_request: ['opened'] }, by: 'write' } }
   const { payload } = thread.on('opened', 'a', 1)
 
-  it('is claimed for who has it, and noted for who has not', async () => {
+  it('is claimed for a sender with the role, and ignored for a sender without it', async () => {
     const write = { types, role: async () => 'write' as const }
     expect(await acts(write, 'pull_request', payload)).toMatchObject([{ act: 'claim' }])
     const read = { types, role: async () => 'read' as const }
@@ -283,7 +283,7 @@ describe('a type that asks for a role', () => {
     ])
   })
 
-  it('waits while nobody can say', async () => {
+  it('waits while GitHub does not answer', async () => {
     const role = () => Promise.reject(new GitHubNotAsked(new Error('502')))
     await expect(acts({ types, role }, 'pull_request', payload)).rejects.toBeInstanceOf(
       GitHubNotAsked,

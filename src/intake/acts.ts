@@ -19,12 +19,17 @@ import {
   type WantedClaim,
   type FoundClaim,
 } from './claim-event.ts'
-import { noteOf } from './door-decision.ts'
-import { learnRepository } from './learn-repository.ts'
-import type { OwnAccountWatch } from './own-account-watch.ts'
-import { refuseSender, type RoleSource } from './role-gate.ts'
-import { followsOpen, routeEvent, type RunTypes, type TypeRoute } from './route-event.ts'
-import { namesNewHead, isCommand, type EventFacts, type WebhookEvent } from './webhook-event.ts'
+import { noteOf } from './decide-at-arrival.ts'
+import type { OwnAccountWatch } from './asking/own-account-watch.ts'
+import { refuseSender, type RoleSource } from './asking/role-gate.ts'
+import { followsOpen, routeEvent, type RunTypes, type TypeRoute } from './events/route-event.ts'
+import {
+  namesNewHead,
+  isCommand,
+  type EventFacts,
+  type WebhookEvent,
+} from './events/webhook-event.ts'
+import { isTooFarAhead } from '../runs/claim-request.ts'
 
 export interface ActPlannerOptions {
   readonly types: RunTypes
@@ -223,4 +228,14 @@ function notes(route: TypeRoute): readonly WebhookAct[] {
 function askingOnce(source: Pick<GitHub, 'headOf'>): Pick<GitHub, 'headOf'> {
   let found: ReturnType<GitHub['headOf']> | undefined
   return { headOf: (repository, pr) => (found ??= source.headOf(repository, pr)) }
+}
+
+/** Stores the id and name of an event's repository. The id stays the same after a rename. */
+export async function learnRepository(
+  store: StorePart<{ repositories: 'learn' }> & Pick<Store, 'now'>,
+  { repo, repoId, nameAt }: EventFacts,
+): Promise<void> {
+  if (repo === null || repoId === null) return
+  const isUsable = nameAt !== null && !isTooFarAhead(nameAt, store.now())
+  await store.repositories.learn(repo, repoId, isUsable ? nameAt : null, 'github')
 }

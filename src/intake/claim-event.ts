@@ -13,8 +13,8 @@ import type { OutboxStore } from '../store/outbox-store.ts'
 import type { ClaimRequest } from '../runs/runs.ts'
 import { isTooFarAhead } from '../runs/claim-request.ts'
 import type { RunFilter, Store, StorePart } from '../store.ts'
-import type { CheckFacts, EventFacts } from './webhook-event.ts'
-import { isCommand, laneOf, makesHead, storedName } from './webhook-event.ts'
+import type { CheckFacts, EventFacts } from './events/webhook-event.ts'
+import { isCommand, laneOf, makesHead, storedName } from './events/webhook-event.ts'
 
 export interface ClaimSources {
   readonly store: StorePart<{ runs: 'list' | 'subjectsOf' }> &
@@ -63,7 +63,7 @@ export async function claimForEvent(
 }
 
 /** How many events of a pull request are read to find its heads. */
-const heardMax = 200
+const eventsMax = 200
 /** The inbox keeps at least four days, so an event that made a head since then is still there. */
 const inboxKnowsMs = 3 * 24 * 60 * 60_000
 
@@ -76,7 +76,7 @@ async function mayBeNewer(
 ): Promise<boolean> {
   const { comment } = event
   if (comment === null || !isCommand(event.name)) return false
-  const heard = await store.catchUp.heardHeads({ lane: laneOf(event) }, heardMax)
+  const received = await store.catchUp.heardHeads({ lane: laneOf(event) }, eventsMax)
   // A head known from GitHub's answer or from a claim counts too, but only as long as the inbox
   // would know what replaced it: a type that ignores pushes keeps the head it started with.
   const kept = (await store.runs.subjectsOf(repo, pr, event.repoId)).flatMap(
@@ -85,7 +85,7 @@ async function mayBeNewer(
         ? []
         : [{ headSha, at: headAt, by: 'mention' }],
   )
-  return !isBeforeComment(comment.writtenAt, head, [...heard, ...kept])
+  return !isBeforeComment(comment.writtenAt, head, [...received, ...kept])
 }
 
 function commonOf(event: EventFacts, { type, rerun, skipReason }: WantedClaim, now: number) {

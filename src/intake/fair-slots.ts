@@ -1,4 +1,4 @@
-/** Slots for work under way: a total, and at most so many of them per repository. */
+/** Limits how much work is in progress: in total, and for each repository. */
 export interface SlotLimits {
   readonly total: number
   readonly perRepository: number
@@ -17,7 +17,7 @@ export class FairSlots {
     return this.#used < this.#limits.total && this.#countOf(repository) < this.#limits.perRepository
   }
 
-  /** Answers the function that gives the slot back. */
+  /** Returns the function that gives the slot back. */
   take(repository: string): () => void {
     this.#used += 1
     this.#usedBy.set(repository, this.#countOf(repository) + 1)

@@ -5,13 +5,13 @@
 import type { Metrics } from '../metrics.ts'
 import { runIdsOf, type InboxDecision, type InboxEntry } from '../domain/inbox.ts'
 import type { IdempotencyKey, Store } from '../store.ts'
-import { decideAtDoor } from './door-decision.ts'
-import { learnRepository } from './learn-repository.ts'
-import type { OwnAccountWatch } from './own-account-watch.ts'
-import { packBody, parsePayload } from './parse-payload.ts'
+import { decideAtArrival } from './decide-at-arrival.ts'
+import { learnRepository } from './acts.ts'
+import type { OwnAccountWatch } from './asking/own-account-watch.ts'
+import { packBody, parsePayload } from './events/payload.ts'
 import type { Processor } from './processor.ts'
-import { routeEvent, worksOnPullRequests, type RunTypes } from './route-event.ts'
-import { isSignedBy } from './signature.ts'
+import { routeEvent, worksOnPullRequests, type RunTypes } from './events/route-event.ts'
+import { isSignedBy } from './events/signature.ts'
 import {
   eventKeyOf,
   factsOf,
@@ -20,7 +20,7 @@ import {
   readEvent,
   storedName,
   type EventFacts,
-} from './webhook-event.ts'
+} from './events/webhook-event.ts'
 
 /** If a webhook is repeated while the first is being processed, it waits this long for its runs. */
 const repeatWaitMs = 1000
@@ -79,9 +79,9 @@ async function receive(options: IntakeOptions, delivery: IncomingWebhook): Promi
   // Before the routes: a rule of the configuration gets the payload and might change it.
   const eventKey = eventKeyOf(event)
   const routes = routeEvent(event, types, account.current())
-  const door = decideAtDoor(event, routes)
+  const atArrival = decideAtArrival(event, routes)
   // Before it is stored: an event that does not wait is not processed later.
-  if (!door.waits && concernsPullRequests(event, types)) await learnRepository(store, event)
+  if (!atArrival.waits && concernsPullRequests(event, types)) await learnRepository(store, event)
   const received = await store.inbox.receive({
     webhookId,
     event: storedName(event),
@@ -95,7 +95,7 @@ async function receive(options: IntakeOptions, delivery: IncomingWebhook): Promi
     prState: event.prState,
     eventKey,
     head: event.head && { sha: event.head.headSha, isMade: makesHead(event) },
-    ...door,
+    ...atArrival,
     caughtUp: delivery.caughtUp ?? false,
     answered: delivery.answered ?? null,
     body: { headers: JSON.stringify(headers), body: packBody(body) },
@@ -106,10 +106,10 @@ async function receive(options: IntakeOptions, delivery: IncomingWebhook): Promi
     const reason = arrived === 'again' ? 'same-delivery' : arrived
     return await repeatAnswer(options, entry, storedId, reason)
   }
-  metrics.webhook(event.name, door.decision)
+  metrics.webhook(event.name, atArrival.decision)
   // Our own account decides what an event means. Until it is known, the event waits in the store.
-  if (door.waits && account.hasAsked()) processor.take(entry, factsOf(event), routes)
-  return { inboxId: entry.id, decision: door.decision, reason: door.reason, runIds: [] }
+  if (atArrival.waits && account.hasAsked()) processor.take(entry, factsOf(event), routes)
+  return { inboxId: entry.id, decision: atArrival.decision, reason: atArrival.reason, runIds: [] }
 }
 
 /** A draft leads to nothing yet, but catch-up checks only repositories that it knows. */

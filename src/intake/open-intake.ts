@@ -8,11 +8,11 @@ import type { Scheduler } from '../scheduler.ts'
 import type { Store } from '../store.ts'
 import { ActPlanner } from './acts.ts'
 import type { Metrics } from '../metrics.ts'
-import { GitHubQuestions, type AskedGitHub } from './github-questions.ts'
+import { GitHubQuestions, type AskedGitHub } from './asking/github-questions.ts'
 import { createIntake, type Intake } from './intake.ts'
-import { watchOwnAccount } from './own-account-watch.ts'
+import { watchOwnAccount } from './asking/own-account-watch.ts'
 import { Processor } from './processor.ts'
-import type { RunTypes } from './route-event.ts'
+import type { RunTypes } from './events/route-event.ts'
 
 export interface OpenIntakeOptions {
   readonly secrets: readonly string[]

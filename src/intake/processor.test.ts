@@ -1,5 +1,5 @@
-// Goal: what was taken in is processed, in order per lane, through outages of the store and of
-// GitHub, and what cannot be processed holds up nobody else.
+// Goal: received webhooks are processed, in order per lane, also when the store or GitHub is down.
+// A webhook that cannot be processed delays no other.
 import { describe, expect, it } from 'vitest'
 import {
   away,
@@ -10,15 +10,15 @@ import {
   World,
 } from '../../test/intake/processor-world.ts'
 
-describe('what is taken in', () => {
-  it('is processed at once, and nothing is left in hand', async () => {
+describe('a received webhook', () => {
+  it('is processed at once, and a stop waits for it', async () => {
     const world = new World()
     world.take('a')
     await world.processor.stop()
     expect(world.entry('a')).toMatchObject({ state: 'processed', reason: 'no-trigger' })
   })
 
-  it('of one lane is processed in order; lanes do not wait for each other', async () => {
+  it('waits for the earlier ones of its lane, but not for other lanes', async () => {
     const world = new World()
     const first = Promise.withResolvers<void>()
     world.decide = async ({ webhookId }) => {
@@ -35,7 +35,7 @@ describe('what is taken in', () => {
     expect(world.largestInHand).toBe(2)
   })
 
-  it('beyond what may be in hand is left to be found', async () => {
+  it('beyond the limit of a process is left for the next sweep', async () => {
     const world = new World()
     const go = Promise.withResolvers<void>()
     world.decide = async () => (await go.promise, [])
@@ -50,7 +50,7 @@ describe('what is taken in', () => {
     expect(world.entry('more').state).toBe('processed')
   })
 
-  it('is waited for by a repeat, but not for ever', async () => {
+  it('can be waited for, but not forever', async () => {
     const world = new World()
     world.decide = () => new Promise(() => undefined)
     world.take('a')
@@ -64,7 +64,7 @@ describe('what is taken in', () => {
   })
 })
 
-describe('one repository whose webhooks take for ever', () => {
+describe('a repository whose webhooks never finish', () => {
   const silent = { repo: 'acme/silent' }
   const hanging = () => {
     const world = new World()
@@ -73,7 +73,7 @@ describe('one repository whose webhooks take for ever', () => {
     return world
   }
 
-  it('has a share of what is in hand; the others are taken at once', async () => {
+  it('uses only its share, and the others are processed at once', async () => {
     const world = hanging()
     for (let n = 0; n < 1100; n++) world.take(`silent ${n}`, silent)
     world.take('other')
@@ -82,7 +82,7 @@ describe('one repository whose webhooks take for ever', () => {
     expect(world.entry('other').state).toBe('processed')
   })
 
-  it('leaves what the others have waiting to be found', async () => {
+  it('does not keep a sweep from the waiting webhooks of others', async () => {
     const world = hanging()
     for (let n = 0; n < 1100; n++) world.take(`silent ${n}`, silent)
     world.add('other', { tries: 1 })
@@ -99,7 +99,7 @@ describe('one repository whose webhooks take for ever', () => {
 })
 
 describe('a sweep', () => {
-  it('finds what waits, the next of each lane too', async () => {
+  it('finds all that waits, also the next one of each lane', async () => {
     const world = new World()
     for (const id of ['a1', 'a2', 'b1']) world.add(id, { lane: id[0] ?? '' })
     await world.processor.kick()
@@ -107,7 +107,7 @@ describe('a sweep', () => {
     expect(world.acted.indexOf('a1')).toBeLessThan(world.acted.indexOf('a2'))
   })
 
-  it('gets to the rest behind many that cannot be processed', async () => {
+  it('gets to the others behind many that cannot be processed', async () => {
     const world = new World()
     world.decide = ({ webhookId }) => {
       if (webhookId.startsWith('stuck')) throw away()
@@ -120,7 +120,7 @@ describe('a sweep', () => {
     expect(world.acted).toHaveLength(310)
   })
 
-  it('is not held up by a body that cannot be read', async () => {
+  it('is not stopped by a body that cannot be read', async () => {
     const world = new World()
     world.add('bad')
     world.bodies.set(1, Buffer.from('not packed at all'))
@@ -133,7 +133,7 @@ describe('a sweep', () => {
     })
   })
 
-  it('is not held up by a body that the store cannot give', async () => {
+  it('is not stopped by a body that the store cannot return', async () => {
     const world = new World()
     world.add('bad')
     world.add('good')
@@ -143,7 +143,7 @@ describe('a sweep', () => {
     expect(world.putOff).toEqual(['store'])
   })
 
-  it('after a stop finds nothing more, and leaves what had not begun', async () => {
+  it('finds nothing after a stop, and leaves what had not begun', async () => {
     const world = new World()
     const go = Promise.withResolvers<void>()
     world.decide = async () => (await go.promise, [])
@@ -159,8 +159,8 @@ describe('a sweep', () => {
   })
 })
 
-describe('while the store is away', () => {
-  it('it stays due, and is processed when the store is back', async () => {
+describe('while the store is down', () => {
+  it('a webhook stays due, and is processed when the store is back', async () => {
     const world = new World()
     world.storeIsAway = true
     world.take('a')
@@ -173,8 +173,8 @@ describe('while the store is away', () => {
   })
 })
 
-describe('while others hold or change what it needs in the store', () => {
-  it('it waits longer each time, says why, is counted, and holds up nobody', async () => {
+describe('while other writers hold or change rows that a webhook needs', () => {
+  it('it waits longer each time, records why, is counted, and delays no other', async () => {
     const world = new World()
     world.settling = async (id) => {
       if (id === 'a1') throw contended()
@@ -193,7 +193,7 @@ describe('while others hold or change what it needs in the store', () => {
     expect(world.putOff).toEqual(['contended', 'contended'])
   })
 
-  it('for a day it is given up, and says so', async () => {
+  it('for a day, it is given up with a reason', async () => {
     const world = new World()
     world.settling = () => Promise.reject(contended())
     const { receivedAt } = world.add('a')
@@ -205,7 +205,7 @@ describe('while others hold or change what it needs in the store', () => {
     expect(world.now - receivedAt).toBeGreaterThan(24 * 3_600_000)
   })
 
-  it('a sweep goes on without what takes long, and does not begin it twice', async () => {
+  it('a sweep continues without a slow webhook, and does not begin it twice', async () => {
     const world = new World()
     const go = Promise.withResolvers<void>()
     world.settling = (id) => (id === 'slow' ? go.promise : Promise.resolve())
@@ -225,7 +225,7 @@ describe('while others hold or change what it needs in the store', () => {
 })
 
 describe('while GitHub cannot be asked', () => {
-  it('it waits longer each time, up to five minutes, and is decided in the end', async () => {
+  it('a webhook waits longer each time, up to five minutes, and is decided in the end', async () => {
     const world = new World()
     world.decide = () => {
       throw limited()
@@ -245,7 +245,7 @@ describe('while GitHub cannot be asked', () => {
     expect(world.entry('a').state).toBe('processed')
   })
 
-  it('because of a limit it is not asked before the time it named', async () => {
+  it('because of a limit, it is not asked before the time that it named', async () => {
     const world = new World()
     world.decide = () => {
       throw limited(world.now + 3_600_000)
@@ -260,7 +260,7 @@ describe('while GitHub cannot be asked', () => {
   it.each([
     ['for a day', 0],
     ['for a day, whatever time GitHub named', 31 * 365 * 24 * 3_600_000],
-  ])('%s it is given up, and says so', async (_what, namedMs) => {
+  ])('%s, the webhook is given up with a reason', async (_what, namedMs) => {
     const world = new World()
     world.decide = () => {
       throw limited(world.now + namedMs)
@@ -275,7 +275,7 @@ describe('while GitHub cannot be asked', () => {
     expect(world.now - receivedAt).toBeLessThan(26 * 3_600_000)
   })
 
-  it('a webhook of long ago is not given up before an hour’s limit is over', async () => {
+  it('an old webhook is not given up before a limit of one hour is over', async () => {
     const world = new World()
     world.add('a')
     world.now += 48 * 3_600_000
@@ -300,7 +300,7 @@ describe('while GitHub does not show us the repository', () => {
     }
   }
 
-  it('it is asked for some minutes, then given up with what GitHub answered', async () => {
+  it('it is asked for some minutes, then the webhook is given up with GitHub’s answer', async () => {
     const world = new World()
     world.decide = () => {
       throw hidden()
@@ -321,7 +321,7 @@ describe('while GitHub does not show us the repository', () => {
     expect(world.now - receivedAt).toBeLessThan(10 * 60_000)
   })
 
-  it('a passing 404 does no harm, also after GitHub was away for hours', async () => {
+  it('a short 404 does no harm, also after GitHub was down for hours', async () => {
     const world = new World()
     world.decide = () => {
       throw limited()
@@ -339,8 +339,8 @@ describe('while GitHub does not show us the repository', () => {
   })
 })
 
-describe('what cannot be decided without a look at GitHub', () => {
-  it('is looked at and settled, whether the entry says so or settling it', async () => {
+describe('a webhook that cannot be decided without a look at GitHub', () => {
+  it('is looked up and decided, whether its entry or its decision asks for the look', async () => {
     const world = new World()
     world.unclear.add('tied')
     const seen: string[] = []
@@ -362,7 +362,7 @@ describe('what cannot be decided without a look at GitHub', () => {
   })
 })
 
-describe('a fault of ours', () => {
+describe('a webhook that fails because of a bug', () => {
   it('is tried five times, then given up, and does not hold up its lane', async () => {
     const world = new World()
     world.decide = ({ webhookId }) => {

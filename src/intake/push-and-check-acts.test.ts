@@ -1,4 +1,4 @@
-// Goal: a push is a job of its branch, and a check that is pressed again is the run it belongs to.
+// Goal: a push is a job of its branch, and a rerun of a check is a rerun of the run it belongs to.
 import { describe, expect, it } from 'vitest'
 import { acts, claimOf } from '../../test/intake/acts-world.ts'
 import { newThread, person, shaOf } from '../../test/intake/payloads.ts'
@@ -22,7 +22,7 @@ describe('a push and a check', () => {
     })
   })
 
-  it('a check is our run of its commit', async () => {
+  it('a check belongs to our run of its commit', async () => {
     const payload = {
       action: 'rerequested',
       check_run: { name: 'holdfast/review', head_sha: shaOf('own') },
@@ -37,7 +37,7 @@ describe('a push and a check', () => {
   })
 })
 
-describe('a check of a commit that two pull requests have', () => {
+describe('a check of a commit that belongs to two pull requests', () => {
   const commits = { baseSha: shaOf('b'), headSha: shaOf('own') }
   const runs = [
     { id: 'run_six', pr: 6, ...commits },
@@ -58,18 +58,18 @@ describe('a check of a commit that two pull requests have', () => {
     return (await claimOf({ runs, shown }, 'check_run', payload)).pr
   }
 
-  it('is run again for the pull request whose check it is', async () => {
+  it('is rerun for the pull request that the check belongs to', async () => {
     expect(await pressed({ id: 11, external_id: 'key of five' })).toBe(5)
     expect(await pressed({ id: 12, external_id: 'key of six' })).toBe(6)
     expect(await pressed({ id: 13, external_id: 'repeated' })).toBe(5)
   })
 
-  it('goes by its key where a copy was pressed, by its id where both have one key', async () => {
+  it('is found by its key if a copy was rerun, and by its id if both have one key', async () => {
     expect(await pressed({ id: 99, external_id: 'key of five' })).toBe(5)
     expect(await pressed({ id: 11, external_id: 'key of six' })).toBe(5)
   })
 
-  it('is run again for the newest where nobody knows it', async () => {
+  it('is rerun for the newest run if the check is unknown', async () => {
     expect(await pressed({ id: 99, external_id: 'unknown' })).toBe(6)
     expect(await pressed({})).toBe(6)
   })

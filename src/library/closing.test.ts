@@ -1,7 +1,7 @@
 /**
- * Goal: after `close()` every call that needs the store says so, in the same words, and whoever is
- * at work is told to stop.
- * Method: a real store; what is under way while it closes is begun before and awaited after.
+ * Goal: after `close()` every call that needs the store is refused with the same error, and active
+ * work is told to stop.
+ * Method: a real store; calls begin before it closes and are awaited after.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { claim } from '../../test/library/claim.ts'
@@ -29,7 +29,7 @@ beforeEach(async () => {
 
 afterEach(() => holdfast.close())
 
-describe('what needs the store', () => {
+describe('a call that needs the store', () => {
   const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
     ['gate.report', () => gate.report('reading')],
     ['gate.publish', () => gate.publish('note', comment)],
@@ -42,12 +42,12 @@ describe('what needs the store', () => {
     ['checkAndClaimRun', () => holdfast.checkAndClaimRun(claim)],
   ]
 
-  test.each(calls)('%s is refused after close()', async (_name, call) => {
+  test.each(calls)('such as %s is refused after close()', async (_name, call) => {
     await holdfast.close()
     await expect(call()).rejects.toMatchObject(closed)
   })
 
-  test('is refused in the same words when it was waiting for the store meanwhile', async () => {
+  test('is refused with the same error if it was waiting for the store meanwhile', async () => {
     const away = { databaseUrl: 'postgres://nobody@127.0.0.1:1/none' }
     const waiting = await openHoldfast(away, { onStoreError: 'open', log: silent })
     const purging = expect(waiting.purgeOldRuns()).rejects.toMatchObject(closed)
@@ -63,14 +63,14 @@ describe('the signal of a gate', () => {
     expect(gate.signal.reason).toMatchObject(closed)
   })
 
-  test('stays as it is when the run was completed, also where that is repeated', async () => {
+  test('does not abort when the run was completed, also if that is repeated', async () => {
     await gate.complete()
     await holdfast.close()
     await expect(gate.complete()).rejects.toMatchObject(closed)
     expect(gate.signal.aborted).toBe(false)
   })
 
-  test('says the same as a completion that is under way', async () => {
+  test('agrees with a completion that is still open', async () => {
     const completing = gate.complete().then(
       () => true,
       () => false,

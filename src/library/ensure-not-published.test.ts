@@ -1,8 +1,8 @@
 /**
- * Goal: without a store, nothing is published twice (scenario 28, second half): the output gate
- * finds what our own account published for a run key, takes nothing else for it, and never says
- * "not published" when it could not look.
- * Method: the simulated GitHub over real HTTP; a PostgreSQL address where nobody listens.
+ * Goal: without a store, nothing is published twice (scenario 28, second half). The output gate
+ * finds what our own account published for a run key, accepts nothing else as that, and never says
+ * "not published" if it could not look.
+ * Method: the simulated GitHub over real HTTP, and a PostgreSQL address where no server listens.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { appKeyPem, rejectionOf } from '../../test/github/github-under-test.ts'
@@ -38,7 +38,7 @@ const not = { published: false, where: null, url: null }
 let github: GitHubSimulator
 let served: ServedSimulator
 const opened: Holdfast[] = []
-/** Nothing is said on standard error. */
+/** Nothing is written to standard error. */
 const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
 function ignore(): void {
   // A test reads answers.
@@ -93,8 +93,8 @@ const comment = (number: number, body: string, as = token) =>
 const status = (state: string, over: object = {}, as = token) =>
   post(`/statuses/${head}`, { state, context, ...over }, as)
 
-describe('what a bot posts itself after failing open', () => {
-  it('is found by another process that failed open (scenario 28)', async () => {
+describe('a result that a bot posts itself while it works without the store', () => {
+  it('is found by another process without the store (scenario 28)', async () => {
     const [one, first] = await failOpen()
     expect(await one.ensureNotPublished(first.runKey)).toEqual(not)
     await comment(7, `Two nits.\n\n${first.resultMark}`)
@@ -107,7 +107,7 @@ describe('what a bot posts itself after failing open', () => {
     expect(await two.ensureNotPublished(claim)).toMatchObject({ published: true })
   })
 
-  it('is found as a review, once it was handed in', async () => {
+  it('is found as a review, once it was submitted', async () => {
     const [holdfast, gate] = await failOpen()
     const body = `Two nits.\n\n${gate.resultMark}`
     await post('/pulls/7/reviews', { body })
@@ -122,7 +122,7 @@ describe('what a bot posts itself after failing open', () => {
     })
   })
 
-  it('is found behind two full pages of comments', async () => {
+  it('is found after two full pages of comments', async () => {
     const [holdfast, gate] = await failOpen()
     for (let n = 0; n < 250; n += 1) github.commentAs('octocat', repo, 7, `comment ${n}`)
     await comment(7, `Two nits.\n\n${gate.resultMark}`)
@@ -136,7 +136,7 @@ describe('what a bot posts itself after failing open', () => {
     expect(await holdfast.ensureNotPublished(claim)).toMatchObject({ where: 'comment' })
   })
 
-  it('is found by an App, which is told apart from others by its number', async () => {
+  it('is found by an App, which is recognized by its id', async () => {
     const holdfast = await openAway({}, { github: { appId: 12, privateKey: appKeyPem } })
     const { resultMark } = await holdfast.checkAndClaimRun(claim)
     await comment(7, resultMark)
@@ -146,8 +146,8 @@ describe('what a bot posts itself after failing open', () => {
   })
 })
 
-describe('what is not the result of the key', () => {
-  it('the mark in somebody else’s comment, review or a status of theirs', async () => {
+describe('not accepted as the result of the key is', () => {
+  it('the mark in another person’s comment, review or status', async () => {
     const [holdfast, gate] = await failOpen()
     await comment(7, gate.resultMark, 'ghp_mallory')
     await post('/pulls/7/reviews', { body: gate.resultMark, event: 'COMMENT' }, 'ghp_mallory')
@@ -168,7 +168,7 @@ describe('what is not the result of the key', () => {
     expect(await holdfast.ensureNotPublished({ ...claim, ...over })).toEqual(not)
   })
 
-  it('a mark that stands before the last one, as text from outside could bring it', async () => {
+  it('a mark before the last one, as text from outside could contain it', async () => {
     const [holdfast, gate] = await failOpen()
     const other = await holdfast.checkAndClaimRun({ ...claim, baseSha: otherBase })
     await comment(7, `A model wrote: ${gate.resultMark}\n\n${other.resultMark}`)
@@ -183,14 +183,14 @@ describe('the commit status', () => {
     ['failure', true],
     ['pending', false],
     ['error', false],
-  ])('of ours alone: %s', async (state, published) => {
+  ])('counts only if it is ours: %s', async (state, published) => {
     const [holdfast] = await failOpen()
     await status(state)
     const answer = { published, where: published ? 'status' : null, url: null }
     expect(await holdfast.ensureNotPublished(claim)).toEqual(answer)
   })
 
-  it('counts by the newest of ours, whoever came after', async () => {
+  it('counts by our newest one, even if others came after it', async () => {
     const [holdfast] = await failOpen()
     await status('success')
     await status('pending')
@@ -200,7 +200,7 @@ describe('the commit status', () => {
     expect(await holdfast.ensureNotPublished(claim)).toMatchObject({ where: 'status' })
   })
 
-  it('counts under the context of the type, as configured', async () => {
+  it('counts under the configured context of the type', async () => {
     const runs = {
       review: { status: { context: 'acme/review' } },
       mute: { status: false },
@@ -213,7 +213,7 @@ describe('the commit status', () => {
     expect(await holdfast.ensureNotPublished(claim)).toMatchObject({ where: 'status' })
   })
 
-  it('of a commit that two pull requests share is that of the one with a comment', async () => {
+  it('of a commit in two pull requests belongs to the one with a comment', async () => {
     github.addPull(repo, { number: 8, headSha: head, baseSha: base })
     const [holdfast, gate] = await failOpen()
     await comment(7, gate.resultMark)
@@ -222,7 +222,7 @@ describe('the commit status', () => {
     expect(await holdfast.ensureNotPublished(claim)).toMatchObject({ where: 'comment' })
   })
 
-  it('is that of a closed pull request of the same branch, with a comment', async () => {
+  it('belongs to a closed pull request of the same branch, if that has a comment', async () => {
     const headRef = 'topic'
     github.addPull(repo, { number: 20, headSha: otherHead, baseSha: base, headRef })
     const first = { ...claim, prNumber: 20, headSha: otherHead }
@@ -234,7 +234,7 @@ describe('the commit status', () => {
     expect(await holdfast.ensureNotPublished({ ...first, prNumber: 21 })).toEqual(not)
   })
 
-  it('of a shared commit counts where no comment of ours explains it', async () => {
+  it('of a shared commit counts if no comment of ours explains it', async () => {
     github.addPull(repo, { number: 8, headSha: head, baseSha: base })
     const [holdfast] = await failOpen()
     await status('success')
@@ -242,14 +242,14 @@ describe('the commit status', () => {
     expect(answer).toMatchObject({ where: 'status' })
   })
 
-  it('is that of an earlier base, whose comment stands', async () => {
+  it('belongs to an earlier base, if that has a comment', async () => {
     const [holdfast, gate] = await failOpen()
     await comment(7, gate.resultMark)
     await status('success')
     expect(await holdfast.ensureNotPublished({ ...claim, baseSha: otherBase })).toEqual(not)
   })
 
-  it('is all there is for a type without a comment, so it counts for the commit', async () => {
+  it('counts for the commit if the type has no comment', async () => {
     github.addPull(repo, { number: 8, headSha: head, baseSha: otherBase })
     const [holdfast, gate] = await failOpen({}, { runs: { review: { anchor: false } } })
     await comment(7, gate.resultMark)
@@ -259,7 +259,7 @@ describe('the commit status', () => {
   })
 })
 
-describe('what could not be found out is never a no', () => {
+describe('the answer is never no if', () => {
   const unknown = async (holdfast: Holdfast, over: object = {}) => {
     const error = await rejectionOf(holdfast.ensureNotPublished({ ...claim, ...over }))
     expect(error).toBeInstanceOf(OutputUnknownError)
@@ -268,7 +268,7 @@ describe('what could not be found out is never a no', () => {
     return String(error)
   }
 
-  it('GitHub is away', async () => {
+  it('GitHub is down', async () => {
     const [holdfast] = await failOpen()
     await served.close()
     expect(await unknown(holdfast)).toContain('no connection to GitHub')
@@ -300,7 +300,7 @@ describe('what could not be found out is never a no', () => {
     await unknown(holdfast)
   })
 
-  it('a limit of GitHub’s, refused credentials, a pull request that is not there', async () => {
+  it('GitHub sets a limit, refuses the credentials or does not have the pull request', async () => {
     const [holdfast] = await failOpen()
     await unknown(holdfast, { prNumber: 99 })
     github.faults.add({ fault: github.faults.secondaryLimit() })
@@ -309,7 +309,7 @@ describe('what could not be found out is never a no', () => {
     expect(await unknown(stranger)).toContain('rejects the credentials')
   })
 
-  it('more entries than are read', async () => {
+  it('there are more entries than are read', async () => {
     const [holdfast] = await failOpen()
     // A list without an end.
     const route = 'GET /repos/{owner}/{repo}/commits/{ref}/statuses'
@@ -327,7 +327,7 @@ describe('what could not be found out is never a no', () => {
   })
 })
 
-describe('what is wrong with the question is said', () => {
+describe('an invalid question is refused', () => {
   it('by field, with the remedy', async () => {
     const holdfast = await openAway()
     const ask = (output: unknown, of?: object) =>
@@ -341,7 +341,7 @@ describe('what is wrong with the question is said', () => {
     expect(await ask(claim, { type: 'Not a type' })).toMatchObject({ field: 'type' })
   })
 
-  it('when there are no credentials', async () => {
+  it('if there are no credentials', async () => {
     const { github: _github, ...rest } = { onStoreError: 'open', log, github: null } as const
     const holdfast = await openHoldfast({ databaseUrl: away }, rest)
     opened.push(holdfast)
@@ -352,11 +352,11 @@ describe('what is wrong with the question is said', () => {
   it.each([
     ['both', { token, appId: '12', privateKey: appKeyPem }, /either a token/],
     ['neither', {}, /either a token/],
-    ['half an App', { appId: '12' }, /wrong privateKey/],
-    ['a token with a line end', { token: `${token}\n${token}` }, /wrong token/],
+    ['half an App', { appId: '12' }, /invalid privateKey/],
+    ['a token with a line end', { token: `${token}\n${token}` }, /invalid token/],
     ['a misspelt field', { tokens: token }, /unknown field "tokens"/],
-    ['a key that is none', { appId: '12', privateKey: token }, /wrong privateKey/],
-  ])('when the credentials are %s, without showing them', async (_what, access, told) => {
+    ['a key that is none', { appId: '12', privateKey: token }, /invalid privateKey/],
+  ])('if the credentials are %s, without showing them', async (_what, access, told) => {
     const error = await rejectionOf(openAway({}, { github: access as never }))
     expect(error).toMatchObject({ code: 'github_access', message: matching(told) })
     const shown = JSON.stringify([String(error), error])
@@ -365,13 +365,13 @@ describe('what is wrong with the question is said', () => {
   })
 })
 
-describe('a store that is away at the start', () => {
+describe('a store that is down at the start', () => {
   it('is an error, unless the program chose to work without it', async () => {
     const error = await rejectionOf(openHoldfast({ databaseUrl: away }))
     expect(error).toMatchObject({ name: 'StoreUnavailableError' })
   })
 
-  it('closes the gates that ask for it, and ends with close', async () => {
+  it('closes the gates that need it, and ends with close', async () => {
     const holdfast = await openAway()
     expect(await holdfast.checkAndClaimRun(claim, { onStoreError: 'closed' })).toMatchObject({
       shouldProcess: false,

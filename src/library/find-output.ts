@@ -1,37 +1,36 @@
 /**
- * The output gate: whether the result for a run key was published on GitHub already. Asked of
- * GitHub alone, for a bot that works without its store.
+ * Searches GitHub for the published result of a run key. It asks GitHub alone, for a bot that works
+ * without its store.
  *
- * What counts is what our own account wrote: a comment or a review with the result mark of these
- * commits, one that a run on these commits published itself, or the type's commit status with a
- * result. What a run published itself counts whatever it says: nobody but its author can tell
- * progress from a result, and taking a result for progress would publish it twice.
+ * Only output of our own account counts:
+ * - a comment or a review with the result mark of these commits;
+ * - a comment or a review that a run on these commits published itself. It counts whatever it says:
+ *   only its author can tell progress from a result, and if a result were taken for progress, it
+ *   would be published twice;
+ * - the type's commit status, if it shows a result. A status belongs to a commit, not to a pull
+ *   request and a base. If the type writes comments, and one of them shows a result for this head
+ *   with another base, or in another pull request, the status is not about this key.
  *
- * A status belongs to a commit, not to a pull request and a base. Where the type has a comment, a
- * status that another comment of ours explains (the same head with another base, or in another pull
- * request) says nothing about this key.
- *
- * What must hold: "not published" is only answered after everything was looked at. Whatever could
- * not be read, or is longer than we read, is an OutputUnknownError.
+ * What must hold: the answer is "not published" only after everything was read. If something could
+ * not be read, or there is more than we read, the answer is an OutputUnknownError.
  */
 import { z } from 'zod'
-import { authorForm, isByUs, type Authors } from '../channels/authors.ts'
-import { eachPage } from '../channels/each-page.ts'
 import { markerKeyIn } from '../channels/marker.ts'
+import { authorForm, eachPage, isByUs, type Authors } from '../channels/parts.ts'
 import { readResultMark } from '../channels/result-mark.ts'
 import { pairOf } from '../domain/pair.ts'
 import type { GitHubCalls, RepositoryRef } from '../github.ts'
 import { ownMarkerStart } from '../marker-keys.ts'
 import { OutputUnknownError } from '../errors.ts'
 
-/** Of a hundred entries each. */
+/** A page has a hundred entries. */
 const pagesMax = 100
-/** Other pull requests that have the commit: each has its comments and reviews read. */
+/** The comments and reviews of each of these pull requests are read. */
 const otherPullsMax = 20
 
 export interface OutputKey {
   readonly repo: string
-  /** Must be that of `repo`: it is asked for by this alone. */
+  /** The id of `repo`. If it is given, GitHub is asked by this id alone. */
   readonly repoId?: number | undefined
   readonly prNumber: number
   readonly baseSha: string
@@ -39,13 +38,13 @@ export interface OutputKey {
   readonly type: string
 }
 
-/** How the type shows its results; null where it has no status. */
+/** How the type shows its results. */
 export interface ShownAs {
+  /** Null if the type writes no status. */
   readonly statusContext: string | null
   readonly hasComment: boolean
 }
 
-/** Where the result stands. */
 export type PublishedOutput =
   | {
       readonly published: true
@@ -60,7 +59,7 @@ const nowhere: PublishedOutput = { published: false, where: null, url: null }
 const writtenForm = authorForm.extend({
   html_url: z.string().nullish(),
   body: z.string().nullish(),
-  /** Of a review. */
+  /** Only a review has one. */
   state: z.string().nullish(),
 })
 const statusForm = z.object({
@@ -70,7 +69,7 @@ const statusForm = z.object({
 })
 const pullForm = z.object({
   number: z.number(),
-  /** A deleted fork may leave no label. */
+  /** Missing if the head's fork was deleted. */
   head: z.object({ sha: z.string(), label: z.string().nullish() }),
 })
 
@@ -100,7 +99,7 @@ export class OutputSearch {
     return isOfAnother ? nowhere : { published: true, where: 'status', url: null }
   }
 
-  /** Results of the type in a pull request: for exactly these commits, and for this head at all. */
+  /** Finds the type's results in a pull request: for these commits, and for the same head. */
   async #resultsIn(number: number) {
     const { type, headSha } = this.#key
     const pair = pairOf(this.#key)
@@ -110,7 +109,7 @@ export class OutputSearch {
       for await (const { body, html_url: url, state, ...author } of this.#all(writtenForm, route, {
         number,
       })) {
-        // A review that was not handed in is seen by its author alone.
+        // Only its author sees a review that was not submitted.
         if (state === 'PENDING' || !isByUs(author, this.#authors)) continue
         const mark = readResultMark(body ?? '')
         const pairs = mark?.type === type ? mark.pairs : []
@@ -124,7 +123,7 @@ export class OutputSearch {
     return { exact: null, sameHead }
   }
 
-  /** The newest of ours counts: a new round begins with `pending`. */
+  /** Our newest status counts, because a new round begins with `pending`. */
   async #hasStatus(context: string): Promise<boolean> {
     const { userIds } = this.#authors
     const route = 'GET /repos/{owner}/{repo}/commits/{ref}/statuses'
@@ -150,7 +149,7 @@ export class OutputSearch {
     return false
   }
 
-  /** Open and merged ones. */
+  /** GitHub lists open and merged pull requests here. */
   async #withCommit(): Promise<number[]> {
     const route = 'GET /repos/{owner}/{repo}/commits/{commit_sha}/pulls'
     const numbers: number[] = []
@@ -160,7 +159,7 @@ export class OutputSearch {
     return numbers
   }
 
-  /** Closed ones as well: a new pull request often follows a closed one of its branch. */
+  /** Includes closed pull requests, because a branch often gets a new one after a closed one. */
   async #ofSameBranch(): Promise<number[]> {
     const { prNumber: number, headSha } = this.#key
     const ownRoute = 'GET /repos/{owner}/{repo}/pulls/{number}'

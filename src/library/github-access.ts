@@ -1,6 +1,6 @@
 /**
- * The library's own way to GitHub. Only a program that asks what was published there needs one; the
- * client is loaded for nobody else.
+ * The library's connection to GitHub. Only `ensureNotPublished` needs it, so the client is loaded
+ * only if credentials are given.
  */
 import { readFileSync } from 'node:fs'
 import { SetupError } from '../errors.ts'
@@ -8,15 +8,15 @@ import type { GitHubConnection } from '../github.ts'
 import type { Log } from '../log.ts'
 import type { Machine } from '../open-store.ts'
 import { didYouMeanOrAll } from '../validation/nearest.ts'
-import { options, type OptionKey } from '../settings/options.ts'
+import { options, type OptionKey } from '../settings/options/options.ts'
 import type { Settings } from '../settings/settings.ts'
 
-/** What the program acts as on GitHub: an account's token, or a GitHub App. */
+/** Credentials: the token of an account, or a GitHub App. */
 export type GitHubAccess =
   | { readonly token: string }
   | {
       readonly appId: string | number
-      /** PEM; its lines may be parted by a written-out `\n`. */
+      /** In PEM form. Line breaks may be written as `\n`. */
       readonly privateKey: string
     }
 
@@ -32,7 +32,7 @@ export async function openGitHubAccess(
   return createGitHub({ ...machine, apiUrl, publicUrl, fetch, version, events: [], credentials })
 }
 
-/** What is wrong is told without the value: all of them are secret, or stand beside a secret. */
+/** Errors do not show the values, because they are secrets or belong to one. */
 function checkAccess(given: unknown) {
   const { token, appId, privateKey, ...others } = (given ?? {}) as Record<string, unknown>
   const [unknown] = Object.keys(others)
@@ -52,7 +52,7 @@ function checkAccess(given: unknown) {
   }
 }
 
-/** By the rule of the setting that a server reads the same value from. */
+/** Checks a value like the server's setting for it. */
 function valueOf(
   setting: OptionKey & ('githubToken' | 'githubAppId' | 'githubPrivateKey'),
   field: string,
@@ -61,7 +61,7 @@ function valueOf(
   const { kind } = options[setting]
   const read = kind.fromConfig.safeParse(value)
   if (read.success) return read.data
-  throw badAccess(`has a wrong ${field}: it must be ${kind.allowed}`)
+  throw badAccess(`has an invalid ${field}: it must be ${kind.allowed}`)
 }
 
 function badAccess(what: string): SetupError {

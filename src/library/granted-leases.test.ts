@@ -10,7 +10,7 @@ function lease(fence: number, isFirst = true): KeptLease & { readonly lost: unkn
   }
 }
 
-const meant = (leases: GrantedLeases) => leases.meantBy('key', 'key', 'complete()')
+const meant = (leases: GrantedLeases) => leases.leaseOf('key', 'key', 'complete()')
 
 describe('of two leases on one key', () => {
   test('the one with the higher fence stays, in whatever order their answers come', () => {
@@ -41,7 +41,7 @@ describe('work that was let through without a lease', () => {
   })
 })
 
-test('a later round after much was forgotten may be the second one of this instance', () => {
+test('a later round counts as ambiguous after many keys were forgotten', () => {
   const leases = new GrantedLeases()
   const [alone, held] = [lease(1, false), lease(2, false)]
   leases.add('key', alone)
@@ -49,7 +49,7 @@ test('a later round after much was forgotten may be the second one of this insta
   expect(meant(leases)).toBe(alone)
   leases.retire('key', alone)
   for (let n = 0; n < 1001; n += 1) leases.addUnclaimed(`other ${n}`)
-  expect(leases.meantBy('held', 'held', 'complete()')).toBe(held)
+  expect(leases.leaseOf('held', 'held', 'complete()')).toBe(held)
   leases.add('key', lease(3, false))
   expect(() => meant(leases)).toThrow('granted several')
 })

@@ -1,10 +1,10 @@
 /**
- * The leases this instance was granted, by run key. A lease belongs to the gate that got it; a run
- * key alone says which lease is meant only while this instance was granted a single one on it.
+ * The leases that this instance got, by run key. A lease belongs to the gate that got it. A run key
+ * alone names a lease only if this instance got exactly one lease for it.
  *
- * What must hold: forgetting never turns two leases into one. What is known of a key that is not
- * held is forgotten at some time; from then on a lease that is not the first of its run may be the
- * second of this instance, and its key alone means neither.
+ * What must hold: forgetting never makes two leases look like one. Keys without a held lease are
+ * forgotten when there are too many. After that, a lease that is not the first of its run may be
+ * the second of this instance. So it counts as two, and its key alone names neither.
  */
 import { ConflictError } from '../errors.ts'
 import type { KeptLease } from './kept-lease.ts'
@@ -12,9 +12,9 @@ import { RecentMap } from './recent-map.ts'
 
 interface Granted {
   readonly leases: number
-  /** Let through without a lease, because the store could not be reached, and not done yet. */
+  /** Gates that failed open, so they have no lease, and that are not completed yet. */
   readonly unclaimed: number
-  /** The newest. */
+  /** The newest lease. */
   readonly lease: KeptLease | null
 }
 
@@ -23,16 +23,16 @@ const nothing: Granted = { leases: 0, unclaimed: 0, lease: null }
 export const heldKey = (type: string, runKey: string): string => `${type} ${runKey}`
 
 export class GrantedLeases {
-  /** Renewed here; at most one of each key. Of these nothing is forgotten. */
+  /** The leases that are being renewed, at most one for each key. None of these is forgotten. */
   readonly #held = new Map<string, Granted & { readonly lease: KeptLease }>()
-  /** Also of those that are completed or lost, so that a repeated completion is answered. */
+  /** Includes completed and lost leases, so that a repeated `complete` gets the same answer. */
   readonly #granted = new RecentMap<Granted>()
 
   add(key: string, lease: KeptLease): void {
     const before = this.#of(key)
     const mayBeForgotten = before.leases === 0 && !lease.isFirst && this.#granted.hasForgotten
     const leases = before.leases + (mayBeForgotten ? 2 : 1)
-    // Answers can cross: the store holds to the lease with the higher fence.
+    // Answers can arrive out of order: in the store, the lease with the higher fence is valid.
     const isOlder = before.lease !== null && before.lease.fence > lease.fence
     this.#set(key, { ...before, leases, lease: isOlder ? before.lease : lease })
     if (isOlder) lease.lose(takenHere(lease.runId))
@@ -48,7 +48,7 @@ export class GrantedLeases {
     this.#set(key, { ...before, unclaimed: before.unclaimed + 1 })
   }
 
-  /** False when nobody works under this key without a lease. */
+  /** Returns false if no gate of this key failed open. */
   endUnclaimed(key: string): boolean {
     const before = this.#of(key)
     if (before.unclaimed === 0) return false
@@ -56,13 +56,13 @@ export class GrantedLeases {
     return true
   }
 
-  /** It was completed or lost: nobody renews it any more. */
+  /** The lease was completed or lost, so it is no longer renewed. */
   retire(key: string, lease: KeptLease): void {
     if (this.#held.get(key)?.lease === lease) this.#held.delete(key)
   }
 
-  /** The lease that a run key means; undefined where it means work without one, or none at all. */
-  meantBy(key: string, runKey: string, instead: string): KeptLease | undefined {
+  /** Returns undefined if the run key has no lease. Throws if it has several. */
+  leaseOf(key: string, runKey: string, instead: string): KeptLease | undefined {
     const { leases, unclaimed, lease } = this.#of(key)
     if (leases + unclaimed > 1) throw ambiguous(runKey, instead)
     return lease ?? undefined
@@ -72,15 +72,15 @@ export class GrantedLeases {
     return this.#of(key).unclaimed > 0
   }
 
-  /** The types under which this instance let work on the run key through, as far as remembered. */
+  /** The types that this instance claimed the run key with, as far as it remembers. */
   typesOf(runKey: string): readonly string[] {
     const keys = new Set([...this.#held.keys(), ...this.#granted.keys()])
     const types = new Set([...keys].map((key) => key.slice(0, key.indexOf(' '))))
     return [...types].filter((type) => keys.has(heldKey(type, runKey)))
   }
 
-  /** Of all; `why` is what those who work under them are told. */
-  async letGo(why: ConflictError): Promise<void> {
+  /** Closes every lease. `why` is the reason on the signal of each gate. */
+  async closeAll(why: ConflictError): Promise<void> {
     await Promise.all([...this.#held.values()].map(({ lease }) => lease.close(why)))
     this.#held.clear()
   }
@@ -106,5 +106,41 @@ function ambiguous(runKey: string, instead: string): ConflictError {
   const message = `${runKey} does not say which lease is meant: this instance was granted several`
   return new ConflictError('ambiguous_lease', message, {
     hint: `Call ${instead} of the gate that let this work through.`,
+  })
+}
+
+interface Call {
+  /** The call, with its argument for the type. */
+  readonly withType: (type: string) => string
+  readonly hint: string
+}
+
+const calls = {
+  completeRun: {
+    withType: (type) => `completeRun(runKey, ${type})`,
+    hint: 'Complete a run in the instance that claimed it, before close().',
+  },
+  reportRunStatus: {
+    withType: (type) => `reportRunStatus(runKey, status, ${type})`,
+    hint: 'Report on a run in the instance that claimed it, before it is completed.',
+  },
+} as const satisfies Readonly<Record<string, Call>>
+
+/** The error if this instance has no run with this key and type. `types` are those it claimed. */
+export function notHeld(
+  call: keyof typeof calls,
+  { runKey, type }: { readonly runKey: string; readonly type: string },
+  types: readonly string[],
+): ConflictError {
+  const { withType, hint } = calls[call]
+  const others = types.filter((other) => other !== type)
+  if (others.length === 0) {
+    const message = `This instance does not hold a run with the key ${runKey}`
+    return new ConflictError('lease_lost', message, { hint })
+  }
+  const message = `${runKey} was claimed here with the type ${others.join(' and ')}, not ${type}`
+  const remedies = others.map((other) => withType(`{ type: '${other}' }`))
+  return new ConflictError('lease_lost', message, {
+    hint: `Name the type: ${remedies.join(' or ')}.`,
   })
 }

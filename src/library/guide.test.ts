@@ -1,16 +1,16 @@
 /**
- * Goal: the guide of the library lists every field of every call, and only those, and every code
- * of a conflict.
- * Method: its tables are compared with the schemas that the calls are checked by: names, what is
- * required, defaults, and the values of what is one of several.
+ * Goal: the guide of the library lists every field of every call and every code of a conflict, and
+ * no others.
+ * Method: its tables are compared with the schemas that check the calls: names, required fields,
+ * defaults and allowed values.
  */
-import { githubChannels } from '../channels/github-channels.ts'
+import { githubChannels, publishForms } from '../channels/github-channels.ts'
+import { lineComment } from '../channels/github-review.ts'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
-import { givenContents, lineComment } from '../channels/contents.ts'
 import type { LossCode } from '../domain/hold.ts'
 import { callSchemas, camelName } from './requests.ts'
 
@@ -22,7 +22,7 @@ interface Row {
   readonly otherwise: string
 }
 
-/** The first table behind a line that begins like this. */
+/** The first table after a line that begins like this. */
 function tableBehind(start: string): readonly Row[] {
   const [, after = ''] = guide.split(`\n${start}`)
   const lines = after.split('\n')
@@ -38,7 +38,7 @@ function tableBehind(start: string): readonly Row[] {
   })
 }
 
-/** Without what says that it may be left out. */
+/** Without the part that makes it optional. */
 function inner(schema: z.ZodType): z.ZodType {
   const wraps = schema instanceof z.ZodOptional || schema instanceof z.ZodDefault
   return wraps ? inner(schema.unwrap() as z.ZodType) : schema
@@ -48,11 +48,11 @@ const tables: readonly (readonly [string, z.ZodObject])[] = [
   ['### `checkAndClaimRun(claim, options?)`', callSchemas.claim],
   ['`options`:', callSchemas.gateOptions],
   ['### `gate.complete(completion?)`', callSchemas.completion],
-  ...githubChannels.map((channel) => [`\`${channel}\``, givenContents[channel]] as const),
+  ...githubChannels.map((channel) => [`\`${channel}\``, publishForms[channel].form] as const),
   ['Each of `comments`', lineComment],
 ]
 
-describe.each(tables)('the table behind %s', (start, schema) => {
+describe.each(tables)('the table after %s', (start, schema) => {
   const fields = Object.entries<z.ZodType>(schema.shape)
   const shape = Object.fromEntries(fields.map(([name, form]) => [camelName(name), form]))
   const rows = tableBehind(start)
@@ -61,7 +61,7 @@ describe.each(tables)('the table behind %s', (start, schema) => {
     expect(rows.map(({ field }) => field)).toEqual(Object.keys(shape))
   })
 
-  it.each(rows)('tells what $field is when it is left out', ({ field, otherwise }) => {
+  it.each(rows)('says what $field is when it is left out', ({ field, otherwise }) => {
     const form = shape[field] ?? z.never()
     const isRequired = !form.safeParse(undefined).success
     expect(otherwise === 'required').toBe(isRequired)
@@ -70,21 +70,24 @@ describe.each(tables)('the table behind %s', (start, schema) => {
       expect(otherwise).toBe(`\`'${String(form.parse(undefined))}'\``)
   })
 
-  it.each(rows)('names the values that $field can have', ({ field, type }) => {
+  it.each(rows)('has the values that $field can have', ({ field, type }) => {
     const form = inner(shape[field] ?? z.never())
     const values = form instanceof z.ZodEnum ? form.options : []
     expect(values.filter((value) => !type.includes(`'${String(value)}'`))).toEqual([])
   })
 })
 
-test.each(['holdfast.config.mts', 'bot.mts'])('shows %s as it is in examples/bot', (name) => {
-  const file = readFileSync(new URL(`../../examples/bot/${name}`, import.meta.url), 'utf8')
-  const withoutHead = file.replace(/^\/\*\*.*?\*\/\n/s, '')
-  expect(guide).toContain(`\`\`\`ts\n${withoutHead}\`\`\``)
-})
+test.each(['holdfast.config.mts', 'bot.mts'])(
+  'the guide shows %s as it is in examples/bot',
+  (name) => {
+    const file = readFileSync(new URL(`../../examples/bot/${name}`, import.meta.url), 'utf8')
+    const withoutHead = file.replace(/^\/\*\*.*?\*\/\n/s, '')
+    expect(guide).toContain(`\`\`\`ts\n${withoutHead}\`\`\``)
+  },
+)
 
 describe('the table of conflicts', () => {
-  /** Of an operator's verbs, and of the answer that a delivery of a run's own never has. */
+  /** Codes of operator commands, and of an answer that a run's own delivery never gets. */
   const outOfReach = ['already_sent', 'key_differs', 'not_active', 'not_published']
   const losses = { superseded: 1, cancelled: 1, ended: 1, lease_lost: 1 } as const
   const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -1,7 +1,7 @@
 /**
- * Holdfast inside your own program, straight on the store: the gate before the work, and the word
- * after it. A lease belongs to the gate that got it, and is renewed by itself from the claim until
- * `complete` or `close`.
+ * Holdfast inside your own program, directly on the store: ask the gate before the work, complete
+ * the run after it. A lease belongs to the gate that got it. It is renewed automatically from the
+ * claim until `complete` or `close`.
  */
 import type { ClaimReason } from '../domain/claim.ts'
 import type { Run } from '../domain/run.ts'
@@ -12,7 +12,7 @@ import type { Completion, Output, RunClaim } from './requests.ts'
 export interface Holdfast {
   /**
    * Claims the work on a pull request's SHA pair, or says why not. Safe with any number of
-   * processes at once: exactly one of them is told to process.
+   * processes at once: exactly one of them gets `shouldProcess: true`.
    */
   checkAndClaimRun(claim: RunClaim, options?: GateOptions): Promise<Gate>
   /**
@@ -28,37 +28,37 @@ export interface Holdfast {
    */
   completeRun(runKey: string, completion?: Completion): Promise<PublicRun | null>
   /**
-   * Whether the result for these commits stands on GitHub already, published by our own account.
-   * For work that a gate let through without the store: ask right before you publish, and publish
-   * only where it answers `published: false`. Takes a run key or the claim itself; asks GitHub
-   * alone, so it works while the store is away.
+   * Whether our own account has already published the result for these commits on GitHub. It is for
+   * work that a gate let through without the store: ask right before you publish, and publish only
+   * if it answers `published: false`. Takes a run key or the claim itself. It asks GitHub alone, so
+   * it works while the store cannot be reached.
    *
-   * Rejects with an OutputUnknownError when GitHub could not be asked for all of it: that is not a
-   * no. Two processes that ask in the same moment can both be told no.
+   * Rejects with an OutputUnknownError if GitHub did not answer everything: then the result may be
+   * published or not. Two processes that ask at the same time can both get `published: false`.
    */
   ensureNotPublished(
     output: RunClaim | string,
     of?: { readonly type?: string },
   ): Promise<PublishedOutput>
   /**
-   * Removes finished runs older than this many days, superseded ones after at most seven; answers
-   * the number of runs removed.
+   * Removes finished runs that are older than this many days, and superseded ones after at most
+   * seven. Returns the number of removed runs.
    */
   purgeOldRuns(retentionDays?: number): Promise<number>
   /**
-   * Lets go of every lease, aborting the signals of gates that are not completed, and of the store.
-   * A claim that is made or decided after it, and whatever else needs the store, rejects with a
-   * ConflictError (`closed`), whatever `onStoreError` says.
+   * Stops renewing every lease, aborts the signals of gates that are not completed, and closes the
+   * store. Afterwards every call that needs the store rejects with a ConflictError (`closed`),
+   * whatever `onStoreError` says. So does a claim that is answered only after the call to `close`.
    */
   close(): Promise<void>
 }
 
 export interface GateOptions {
   /**
-   * What to answer when the store cannot be reached. `closed` (default) does not process: a
-   * second paid review is worse than a late one. `open` processes without a claim. A store that
-   * is there but contended always stays closed: somebody is at the same work. After `open`, ask
-   * `ensureNotPublished` before you publish.
+   * What to answer if the store cannot be reached. `closed` (default) does not process, because a
+   * second paid review is worse than a late one. `open` processes without a claim. If the store can
+   * be reached but is contended, the gate is always closed, because somebody else does the same
+   * work. After `open`, ask `ensureNotPublished` before you publish.
    */
   readonly onStoreError?: 'open' | 'closed'
 }
@@ -69,40 +69,40 @@ export interface Gate {
   readonly reason: ClaimReason | 'store-error'
   readonly supersededRunKeys: readonly string[]
   /**
-   * An HTML comment that nobody sees. Put it at the very end of the comment or review that you post
-   * yourself, behind all text that others wrote: `ensureNotPublished` finds your result by it. What
-   * you publish through the gate needs none.
+   * A hidden HTML comment. Put it at the very end of a comment or review that you post yourself,
+   * after all text that others wrote: `ensureNotPublished` finds your result by it. What you
+   * publish through the gate does not need it.
    */
   readonly resultMark: string
-  /** Null when the store could not be reached, or the run is past its retention. */
+  /** Null if the store could not be reached, or the run is past its retention. */
   readonly run: PublicRun | null
   readonly lease: LeaseView | null
   /** Aborts when the run is superseded, cancelled or lost, or on `close()`: stop working on it. */
   readonly signal: AbortSignal
   /**
-   * Ends the run; a repeat answers the same. Rejects with a ConflictError, changing nothing, when
-   * this gate's lease no longer counts, or when it was granted none. Null after a gate that failed
-   * open: there is no run.
+   * Ends the run; a repeat gets the same answer. Rejects with a ConflictError, and changes nothing,
+   * if this gate's lease is no longer valid or it never got one. Returns null if the gate failed
+   * open, because there is no run.
    */
   complete(completion?: Omit<Completion, 'type'>): Promise<PublicRun | null>
   /**
-   * Says how the work goes: 1 to 100 characters, shown soon where the run is shown. Rejects as
-   * `complete` does; does nothing after a gate that failed open.
+   * Reports how the work goes, in 1 to 100 characters. The text is shown where the run is shown.
+   * Rejects like `complete`. Does nothing if the gate failed open.
    */
   report(status: string): Promise<void>
   /**
-   * Publishes something of the run's own on GitHub, once per name and round; a server on the same
-   * store sends it. Rejects as `complete` does, with a ForbiddenError what the run's type may not
-   * publish, and with an InvalidInputError what GitHub would not take; null after a gate that
-   * failed open. Comments and reviews count as published for `ensureNotPublished`, whatever they
-   * say: show progress with `report`.
+   * Publishes an output of the run on GitHub, once per name and round. A server on the same store
+   * sends it. Rejects like `complete`, with a ForbiddenError if the run's type may not publish
+   * this, and with an InvalidInputError if GitHub would reject it. Returns null if the gate failed
+   * open. For `ensureNotPublished`, comments and reviews count as published whatever they say, so
+   * show progress with `report`.
    */
   publish(name: string, output: Output): Promise<Published | null>
 }
 
 export interface Published {
   readonly deliveryId: string
-  /** It was published under this name before, and nothing was done. */
+  /** True if it was already published under this name. Then nothing was done. */
   readonly already: boolean
 }
 
@@ -115,7 +115,7 @@ const hidden = [
   'tokenUntil',
 ] as const
 
-/** A run without what only the store needs to know. */
+/** A run without the fields that only the store needs. */
 export type PublicRun = Omit<Run, (typeof hidden)[number]>
 
 export function publicRun(run: Run): PublicRun {

@@ -1,9 +1,9 @@
 /**
- * A lease that renews itself until it is let go, and tells through its AbortSignal when the run
- * was taken away: superseded, cancelled or given to another, in this process or any other.
+ * A lease that renews itself until it is released. Its AbortSignal aborts when the run was lost:
+ * superseded, cancelled or given to another holder, by this process or any other.
  *
- * What must hold: a store that is away for a while is no loss; only the store's word is, and
- * the end of the instance itself.
+ * What must hold: an unreachable store does not mean that the lease is lost. It is lost only if the
+ * store says so, or when the instance closes.
  */
 import type { LossCode } from '../domain/hold.ts'
 import { ConflictError } from '../errors.ts'
@@ -14,7 +14,7 @@ import { delay } from '../scheduler.ts'
 import { hashLeaseToken } from '../secrets.ts'
 
 const retryMs = 1000
-/** Not `ended`: whoever completed the run itself has lost nothing. */
+/** Without `ended`, because a caller that completed its run has lost nothing. */
 const lossCodes: ReadonlySet<string> = new Set<LossCode>(['superseded', 'cancelled', 'lease_lost'])
 
 export interface KeptLeaseOptions {
@@ -28,7 +28,7 @@ export interface KeptLeaseOptions {
   readonly isFirst: boolean
   readonly leaseMs: number
   readonly actor: string
-  /** The run is gone: there is nothing left to renew. */
+  /** Called when the run is lost, so there is nothing to renew any more. */
   readonly onLost: () => void
 }
 
@@ -41,7 +41,7 @@ export class KeptLease {
   readonly #lost = new AbortController()
   readonly #done = new AbortController()
   #finishing = false
-  readonly #keeping: Promise<void>
+  readonly #renewing: Promise<void>
 
   constructor(options: KeptLeaseOptions) {
     this.runId = options.runId
@@ -49,23 +49,23 @@ export class KeptLease {
     this.isFirst = options.isFirst
     this.leaseHash = hashLeaseToken(options.token)
     this.#options = options
-    this.#keeping = this.#keep()
+    this.#renewing = this.#renew()
   }
 
-  /** Aborts with the ConflictError that says why the run is gone. */
+  /** Aborts with the ConflictError that says why the run is lost. */
   get signal(): AbortSignal {
     return this.#lost.signal
   }
 
   /**
-   * Completes under this lease. While that is under way a renewal that is refused means nothing:
-   * the completion may just have ended the run. If it fails, the lease is kept as before.
+   * Completes the run. Meanwhile a refused renewal does not mean that the lease is lost, because
+   * the completion may have ended the run. If the completion fails, the lease is still renewed.
    */
   async finish<T>(complete: () => Promise<T>): Promise<T> {
     this.#finishing = true
     try {
       const done = await complete()
-      await this.letGo()
+      await this.stopRenewing()
       return done
     } catch (error) {
       if (error instanceof ConflictError) this.lose(error)
@@ -75,14 +75,14 @@ export class KeptLease {
     }
   }
 
-  /** Stops renewing; the lease ends by itself unless the run was completed. */
-  async letGo(): Promise<void> {
+  /** Unless the run was completed, its lease then expires. */
+  async stopRenewing(): Promise<void> {
     this.#done.abort()
-    await this.#keeping
+    await this.#renewing
   }
 
-  /** Does it; where the store refuses because the run is gone, that is as good as any renewal. */
-  async speak<T>(work: () => Promise<T>): Promise<T> {
+  /** Does the work. If the store refuses it because the run is lost, the signal aborts. */
+  async whileHeld<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
@@ -93,23 +93,23 @@ export class KeptLease {
   }
 
   /**
-   * Of an instance that closes. Nothing can be said under it any more, and another may be given the
-   * run once it ends: whoever works under it is told to stop. A completion under way is waited for
-   * by whoever made it, and says how it went.
+   * Called when the instance closes. After that the lease cannot be used, and another holder may
+   * get the run when the lease expires. So the signal aborts. A completion that is in progress goes
+   * on, and its own caller learns the result.
    */
   async close(why: ConflictError): Promise<void> {
     if (!this.#finishing) this.lose(why)
-    await this.letGo()
+    await this.stopRenewing()
   }
 
-  /** Whoever works under it is told to stop. */
+  /** Aborts the signal, so that the work on the run stops. */
   lose(error: ConflictError): void {
     this.#done.abort()
     this.#lost.abort(error)
     this.#options.onLost()
   }
 
-  async #keep(): Promise<void> {
+  async #renew(): Promise<void> {
     const { runs, scheduler, log, runId, leaseMs, actor } = this.#options
     const signal = this.#done.signal
     const waitMs = Math.floor(leaseMs / 3)

@@ -1,6 +1,6 @@
 /**
- * Goal: the embedded gate keeps what it promises with the store there, away, and shared.
- * Method: real stores (memory and file), time owned by the test where it matters.
+ * Goal: the embedded gate keeps its promises while the store is up, down or shared.
+ * Method: real stores (memory and file); the test controls time where it matters.
  */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -31,7 +31,7 @@ const opened: Holdfast[] = []
 
 const silent = { debug: quiet, info: quiet, warn: quiet, error: quiet }
 function quiet(): void {
-  // Nobody reads it here.
+  // The log is not read here.
 }
 
 async function open(config: object = {}): Promise<Holdfast> {
@@ -58,7 +58,7 @@ function aborted(signal: AbortSignal): Promise<unknown> {
 }
 
 describe('the gate', () => {
-  it('takes a push of the same second for newer, whatever the milliseconds', async () => {
+  it('treats a push in the same second as newer, whatever the milliseconds are', async () => {
     const holdfast = await open()
     const second = Date.UTC(2026, 0, 31, 12)
     await holdfast.checkAndClaimRun({ ...claim, action: 'opened', eventAt: new Date(second + 700) })
@@ -72,7 +72,7 @@ describe('the gate', () => {
     expect(pushed).toMatchObject({ reason: 'superseded-prior', shouldProcess: true })
   })
 
-  it('orders claims by the times of their events, whichever comes first', async () => {
+  it('orders claims by the times of their events, whichever arrives first', async () => {
     const holdfast = await open()
     const at = (seconds: number) => new Date(Date.UTC(2026, 0, 31, 12, 0, seconds))
     const newer = { ...claim, headSha: 'c'.repeat(40), action: 'synchronize', eventAt: at(2) }
@@ -81,7 +81,7 @@ describe('the gate', () => {
     expect(late).toMatchObject({ reason: 'stale-event', shouldProcess: false })
   })
 
-  it('lets one of two instances on one database through', async () => {
+  it('lets only one of two instances on one database through', async () => {
     const [one, two] = [await open(), await open()]
     const gates = await Promise.all([one.checkAndClaimRun(claim), two.checkAndClaimRun(claim)])
     expect(gates.map(({ reason }) => reason).toSorted()).toEqual(['duplicate', 'new'])
@@ -96,7 +96,7 @@ describe('the gate', () => {
     expect(Object.keys(run ?? {}).filter((name) => /hash/i.test(name))).toEqual([])
   })
 
-  it('names the field that is wrong and claims nothing (scenario 54)', async () => {
+  it('names the invalid field and claims nothing (scenario 54)', async () => {
     const holdfast = await open()
     await expect(holdfast.checkAndClaimRun({ ...claim, headSha: 'abc' })).rejects.toMatchObject({
       field: 'headSha',
@@ -104,7 +104,7 @@ describe('the gate', () => {
     expect(await holdfast.checkAndClaimRun(claim)).toMatchObject({ reason: 'new' })
   })
 
-  it('renews its lease by itself for as long as the work takes', async () => {
+  it('renews its lease itself for as long as the work takes', async () => {
     const [one, two] = [await open({ leaseMs: 1000 }), await open({ leaseMs: 1000 })]
     const first = await one.checkAndClaimRun(claim)
     const expiry = first.lease?.expiresAt ?? 0
@@ -117,7 +117,7 @@ describe('the gate', () => {
     expect(first.signal.aborted).toBe(false)
   })
 
-  it('tells the holder in another instance that a newer head took over', async () => {
+  it('reports to the holder in another instance that a newer head took over', async () => {
     const [one, two] = [await open(), await open()]
     const first = await one.checkAndClaimRun(claim)
     await two.checkAndClaimRun({ ...claim, headSha: 'c'.repeat(40) })
@@ -125,14 +125,14 @@ describe('the gate', () => {
   })
 })
 
-describe('a store that was away for longer than a lease', () => {
-  it('leaves the run to its holder: another instance hears duplicate', async () => {
+describe('a store that was down for longer than a lease', () => {
+  it('leaves the run to its holder: another instance gets duplicate', async () => {
     let movedMs = 0
     const clock = {
       wallMs: () => systemClock.wallMs() + movedMs,
       monotonicMs: () => systemClock.monotonicMs() + movedMs,
     }
-    // Its renewals do not get through.
+    // Its renewals fail.
     const scheduler = { ...systemScheduler, after: () => () => undefined }
     const one = await openHoldfast({ databaseUrl }, { clock, scheduler })
     const two = await openHoldfast({ databaseUrl }, { clock })
@@ -145,7 +145,7 @@ describe('a store that was away for longer than a lease', () => {
 })
 
 describe('a store that cannot be reached', () => {
-  it('does not let work through unless the caller chose to', async () => {
+  it('does not let work through unless the caller chose that', async () => {
     const away = { databaseUrl: 'postgres://nobody@127.0.0.1:1/none' }
     const holdfast = await openHoldfast(away, { onStoreError: 'open', log: silent })
     opened.push(holdfast)
@@ -163,7 +163,7 @@ describe('a store that cannot be reached', () => {
     expect(await gate.complete()).toBeNull()
   })
 
-  it('is not what close() is: a closed instance lets nothing through', async () => {
+  it('differs from a closed instance, which lets nothing through', async () => {
     const holdfast = await openHoldfast({ databaseUrl }, { onStoreError: 'open' })
     const claiming = holdfast.checkAndClaimRun(claim)
     const claimed = expect(claiming).rejects.toMatchObject({ code: 'closed' })
@@ -176,7 +176,7 @@ describe('a store that cannot be reached', () => {
     await expect(holdfast.purgeOldRuns()).rejects.toMatchObject({ code: 'closed' })
   })
 
-  it('takes no choice that is misspelt', async () => {
+  it('accepts no misspelled choice', async () => {
     const wrong = { onStoreError: 'opne' as 'open' }
     await expect(openHoldfast({ databaseUrl }, wrong)).rejects.toMatchObject({
       field: 'onStoreError',
@@ -189,13 +189,13 @@ describe('a store that cannot be reached', () => {
   })
 })
 
-it('a run shows nothing of its token', async () => {
+it('a run shows nothing of its lease token', async () => {
   const { run } = await (await open()).checkAndClaimRun(claim)
   expect(Object.keys(run ?? {}).filter((name) => /token|hash/i.test(name))).toEqual([])
 })
 
 describe('reporting', () => {
-  it('tells how the work goes, while it is held', async () => {
+  it('shows the progress of the work while the lease is held', async () => {
     const holdfast = await open()
     const gate = await holdfast.checkAndClaimRun(claim)
     await holdfast.reportRunStatus(gate.runKey, '  reading\nthe diff ')
@@ -207,7 +207,7 @@ describe('reporting', () => {
     })
   })
 
-  it('is refused for a text that cannot be shown, and for what is not held here', async () => {
+  it('is refused for a text that cannot be shown, and for a run that is not held here', async () => {
     const holdfast = await open()
     const report = holdfast.reportRunStatus(key, 'x'.repeat(101))
     await expect(report).rejects.toMatchObject({ code: 'invalid_value', field: 'status' })
@@ -250,7 +250,7 @@ describe('a lease belongs to the gate that got it', () => {
     expect(await second.complete()).toEqual(done)
   })
 
-  it('a key that could mean two leases is refused, and nothing is changed', async () => {
+  it('a key that could mean two leases is refused, and nothing changes', async () => {
     const holdfast = await open()
     const { second } = await threeGates(holdfast)
     const refused = { code: 'ambiguous_lease', name: 'ConflictError' }
@@ -259,7 +259,7 @@ describe('a lease belongs to the gate that got it', () => {
     expect(await second.complete()).toMatchObject({ state: 'succeeded', reports: [] })
   })
 
-  it('a repeated completion never ends a later round, however much came between', async () => {
+  it('a repeated completion never ends a later round, however many runs were between', async () => {
     const holdfast = await open()
     const refused = { code: 'ambiguous_lease' }
     await holdfast.checkAndClaimRun(claim)
@@ -276,13 +276,13 @@ describe('a lease belongs to the gate that got it', () => {
     expect(await third.complete()).toMatchObject({ state: 'succeeded', round: 3 })
   })
 
-  it('an earlier worker of the same process is told to stop at once', async () => {
+  it('the signal of an earlier worker in the same process aborts at once', async () => {
     const holdfast = await open()
     const { first, second } = await threeGates(holdfast)
     expect([first.signal.aborted, second.signal.aborted]).toEqual([true, false])
   })
 
-  it('a gate that was granted nothing says so', async () => {
+  it('a gate without a lease is refused', async () => {
     const holdfast = await open()
     await holdfast.checkAndClaimRun(claim)
     const duplicate = await holdfast.checkAndClaimRun(claim)
@@ -290,7 +290,7 @@ describe('a lease belongs to the gate that got it', () => {
     await expect(duplicate.report('hello')).rejects.toMatchObject({ code: 'lease_lost' })
   })
 
-  it('names what is wrong with an output, and stores nothing', async () => {
+  it('an invalid output is refused by its field, and nothing is stored', async () => {
     const holdfast = await open()
     const gate = await holdfast.checkAndClaimRun(claim)
     const named = (name: string) => gate.publish(name, { channel: 'github-comment', body: 'x' })
@@ -315,7 +315,7 @@ describe('completing', () => {
     expect(await holdfast.checkAndClaimRun(claim)).toMatchObject({ reason: 'duplicate' })
   })
 
-  it('is refused for a key this instance does not hold', async () => {
+  it('is refused for a key that this instance does not hold', async () => {
     const [one, two] = [await open(), await open()]
     await one.checkAndClaimRun(claim)
     await expect(two.completeRun(key)).rejects.toMatchObject({ code: 'lease_lost' })
@@ -324,7 +324,7 @@ describe('completing', () => {
 })
 
 describe('a lease of this instance', () => {
-  it('is not told lost when its own completion ends the run', async () => {
+  it('is not reported as lost when its own completion ends the run', async () => {
     const holdfast = await open({ leaseMs: 1000 })
     for (let n = 1; n <= 50; n++) {
       const gate = await holdfast.checkAndClaimRun({ ...claim, prNumber: n })
@@ -333,7 +333,7 @@ describe('a lease of this instance', () => {
     }
   })
 
-  it('that was lost still hears why when it completes', async () => {
+  it('that was lost still gets the reason when it completes', async () => {
     const [one, two] = [await open(), await open()]
     const first = await one.checkAndClaimRun(claim)
     await two.checkAndClaimRun({ ...claim, headSha: 'c'.repeat(40) })
@@ -341,7 +341,7 @@ describe('a lease of this instance', () => {
     await expect(one.completeRun(first.runKey)).rejects.toMatchObject({ code: 'superseded' })
   })
 
-  it('taken while the instance closes is let go, and the process can end', async () => {
+  it('that is taken while the instance closes is released, and the process can end', async () => {
     const script = `
       import { openHoldfast } from 'holdfast'
       const holdfast = await openHoldfast({ databaseUrl: ${JSON.stringify(databaseUrl)} })
@@ -355,7 +355,7 @@ describe('a lease of this instance', () => {
 })
 
 describe('purging', () => {
-  it('removes finished runs and counts them, and their key is still known', async () => {
+  it('removes finished runs and counts them, and their keys are still known', async () => {
     const holdfast = await open()
     const gate = await holdfast.checkAndClaimRun(claim)
     await holdfast.completeRun(gate.runKey)
@@ -365,7 +365,7 @@ describe('purging', () => {
     expect(await holdfast.checkAndClaimRun(claim)).toMatchObject({ reason: 'duplicate', run: null })
   })
 
-  it('refuses a number of days that is none', async () => {
+  it('refuses an invalid number of days', async () => {
     const holdfast = await open()
     await expect(holdfast.purgeOldRuns(-1)).rejects.toMatchObject({ field: 'retentionDays' })
     await expect(holdfast.purgeOldRuns(Number.NaN)).rejects.toMatchObject({
@@ -374,7 +374,7 @@ describe('purging', () => {
   })
 })
 
-it('a misspelt setting names the right one', async () => {
+it('the error for a misspelled setting names the right one', async () => {
   const misspelt = { databaseUrl: 'sqlite::memory:', leaseMillis: 1000 } as object
   await expect(openHoldfast(misspelt)).rejects.toThrow(/leaseMs/)
 })

@@ -1,4 +1,4 @@
-/** Opens the store for a program that embeds Holdfast, and keeps the leases it takes. */
+/** Opens the store for a program that embeds Holdfast, and renews the leases that it gets. */
 import {
   ConflictError,
   InvalidInputError,
@@ -12,25 +12,23 @@ import type { Run } from '../domain/run.ts'
 import type { Log } from '../log.ts'
 import { systemMachine, type Machine } from '../open-store.ts'
 import type { Caller } from '../operations/caller.ts'
-import { publishDelivery } from '../operations/runs/publish-delivery.ts'
-import { reportRunStatus } from '../operations/runs/report-run-status.ts'
+import { publishDelivery, reportRunStatus } from '../operations/outputs.ts'
 import type { RunsService } from '../runs/create-runs.ts'
 import { purgeAll, purgeLimits, withFinishedDays } from '../runs/purge.ts'
 import type { Claimed } from '../runs/runs.ts'
 import { loadSettings } from '../settings/load-settings.ts'
 import { makeSecret } from '../secrets.ts'
-import { publishRights } from '../settings/publish-rights.ts'
+import { publishRights } from '../settings/run-types/publish-rights.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { PublishedOutput } from './find-output.ts'
 import { openGitHubAccess, type GitHubAccess } from './github-access.ts'
-import { GrantedLeases, heldKey } from './granted-leases.ts'
+import { GrantedLeases, heldKey, notHeld } from './granted-leases.ts'
 import type { Gate, GateOptions, Holdfast, PublicRun, Published } from './holdfast.ts'
 import { publicRun } from './holdfast.ts'
 import { KeptLease } from './kept-lease.ts'
-import { notHeld } from './not-held.ts'
-import { orderWarning } from './order-warning.ts'
+import { orderWarning, warnOfStore } from './warnings.ts'
 import { OutputGate } from './output-gate.ts'
-import { inOwnWords, withOwnWords } from './own-words.ts'
+import { asLibraryErrors, withLibraryErrors } from './library-errors.ts'
 import type { CheckedClaim, CheckedCompletion, Completion, Output, RunClaim } from './requests.ts'
 import {
   checkClaim,
@@ -48,20 +46,19 @@ import { neverAborted, storeErrorGate, ungranted, type GateVerbs } from './ungra
 const actor = 'library'
 const retentionDaysDefault = 30
 const quiet: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
-export const storeWarningCode = 'HOLDFAST_STORE_UNREACHABLE'
 
 export interface OpenOptions extends Partial<Machine> {
   /**
-   * Where warnings go, such as a lease that could not be renewed. Default: nowhere, but for one
-   * warning of the process when a claim does not say when its event happened, and one when the
-   * store could not be reached at the start and `onStoreError` is `open`.
+   * Where warnings go, for example that a lease could not be renewed. Without a log, Node prints
+   * two of them (`process.emitWarning`): a claim does not say when its event happened, and the
+   * store could not be reached at the start while `onStoreError` is `open`.
    */
   readonly log?: Log
-  /** What to act as on GitHub: for `ensureNotPublished`, which needs it. */
+  /** Credentials for GitHub. Only `ensureNotPublished` needs them. */
   readonly github?: GitHubAccess
   /**
-   * What every gate does that is not told otherwise: see GateOptions. With `open`, openHoldfast
-   * also resolves when the store cannot be reached; each later call tries to open it again.
+   * The default for every gate: see GateOptions. With `open`, `openHoldfast` also resolves if the
+   * store cannot be reached. Each later call tries to open it again.
    */
   readonly onStoreError?: 'open' | 'closed'
 }
@@ -74,7 +71,7 @@ export async function openHoldfast(
   config: Config = {},
   options: OpenOptions = {},
 ): Promise<Holdfast> {
-  return withOwnWords(await inOwnWords(() => open(config, options)))
+  return withLibraryErrors(await asLibraryErrors(() => open(config, options)))
 }
 
 async function open(config: Config, options: OpenOptions): Promise<Holdfast> {
@@ -93,13 +90,6 @@ async function open(config: Config, options: OpenOptions): Promise<Holdfast> {
   const outputs = new OutputGate(settings, connection)
   const warnAbout = orderWarning(options.log)
   return new EmbeddedHoldfast({ settings, access, machine, onStoreError, outputs, warnAbout })
-}
-
-/** Without a log it is a warning of the process, as whoever opens would else have heard of it. */
-function warnOfStore(error: StoreUnavailableError, log: Log | undefined): void {
-  const message = `openHoldfast: ${error.message}; until then, work is let through without a claim`
-  if (log === undefined) process.emitWarning(message, { code: storeWarningCode })
-  else log.error({ err: error, code: storeWarningCode }, message)
 }
 
 interface EmbeddedParts {
@@ -134,9 +124,9 @@ class EmbeddedHoldfast implements Holdfast {
       this.#checkOpen()
       return gate
     } catch (error) {
-      // Our own end is no outage: nothing may be let through for it.
+      // A closed instance is not an outage of the store, so it does not open the gate.
       this.#checkOpen()
-      // Contended means that somebody is at this very subject: no reason to open.
+      // Contended means that somebody else works on this subject, so the gate stays closed.
       const contended = error instanceof StoreContendedError
       if (!contended && !(error instanceof StoreUnavailableError)) throw error
       machine.log.error({ err: error }, 'Could not ask the database whether to process this event')
@@ -144,7 +134,9 @@ class EmbeddedHoldfast implements Holdfast {
     }
   }
 
-  /** A claim whose answer is lost may have been granted: the next one of its key asks for it. */
+  /**
+   * A claim whose answer was lost may have a lease. The next claim of its key asks for that one.
+   */
   async #claim(claim: CheckedClaim, choice: Choice) {
     const key = heldKey(claim.type, runKeyOf(claim))
     const secret = makeSecret(this.#parts.machine.random)
@@ -155,7 +147,7 @@ class EmbeddedHoldfast implements Holdfast {
       return { opened, claimed: await opened.runs.claim(request, actor) }
     } catch (error) {
       const isUnknown = error instanceof StoreUnavailableError
-      // Whoever fails open is at work already: a second gate must not get that lease as well.
+      // A gate that fails open starts to work, so a second gate must not get the same lease.
       if (!isUnknown) this.#unanswered.keep(key, unanswered)
       else if (choice === 'closed') this.#unanswered.keep(key, [...unanswered, secret])
       throw error
@@ -166,7 +158,7 @@ class EmbeddedHoldfast implements Holdfast {
     output: RunClaim | string,
     of: { readonly type?: string } = {},
   ): Promise<PublishedOutput> {
-    const type = typeof output === 'string' ? this.#typeMeant(output, of.type) : of.type
+    const type = typeof output === 'string' ? this.#typeOf(output, of.type) : of.type
     return await this.#parts.outputs.check(checkOutputKey(output, { ...of, ...(type && { type }) }))
   }
 
@@ -176,10 +168,10 @@ class EmbeddedHoldfast implements Holdfast {
     of: { readonly type?: string } = {},
   ): Promise<void> {
     const { type: named, status: text } = checkReport('reportRunStatus', status, of)
-    const type = this.#typeMeant(runKey, named)
+    const type = this.#typeOf(runKey, named)
     const key = heldKey(type, runKey)
     this.#checkOpen()
-    const lease = this.#granted.meantBy(key, runKey, 'report()')
+    const lease = this.#granted.leaseOf(key, runKey, 'report()')
     if (lease !== undefined) await this.#report(lease, text)
     else if (!this.#granted.isUnclaimed(key)) {
       throw notHeld('reportRunStatus', { runKey, type }, this.#granted.typesOf(runKey))
@@ -188,17 +180,17 @@ class EmbeddedHoldfast implements Holdfast {
 
   async completeRun(runKey: string, completion: Completion = {}): Promise<PublicRun | null> {
     const checked = checkCompletion('completeRun', completion)
-    const type = this.#typeMeant(runKey, checked.type)
+    const type = this.#typeOf(runKey, checked.type)
     const key = heldKey(type, runKey)
     this.#checkOpen()
-    const lease = this.#granted.meantBy(key, runKey, 'complete()')
+    const lease = this.#granted.leaseOf(key, runKey, 'complete()')
     if (lease !== undefined) return await this.#complete(key, lease, checked)
     if (this.#granted.endUnclaimed(key)) return null
     throw notHeld('completeRun', { runKey, type }, this.#granted.typesOf(runKey))
   }
 
-  /** The type that the caller names, else the only one that the run key was claimed with here. */
-  #typeMeant(runKey: string, named: string | undefined): string {
+  /** The type that the caller names, or else the only one that the run key was claimed with. */
+  #typeOf(runKey: string, named: string | undefined): string {
     const [claimed, ...others] = this.#granted.typesOf(runKey)
     return named ?? (claimed !== undefined && others.length === 0 ? claimed : 'review')
   }
@@ -217,7 +209,7 @@ class EmbeddedHoldfast implements Holdfast {
 
   async close(): Promise<void> {
     this.#closing = true
-    await this.#granted.letGo(closedError())
+    await this.#granted.closeAll(closedError())
     await this.#parts.access.close()
   }
 
@@ -230,7 +222,7 @@ class EmbeddedHoldfast implements Holdfast {
     try {
       return await work(await this.#parts.access.get())
     } catch (error) {
-      // A store that was closed meanwhile is our own end: later is no better time.
+      // The store may be unavailable because this instance closed it.
       if (error instanceof StoreUnavailableError) this.#checkOpen()
       throw error
     }
@@ -239,7 +231,7 @@ class EmbeddedHoldfast implements Holdfast {
   #gate(opened: OpenedStore, claim: CheckedClaim, claimed: Claimed): Gate {
     const { shouldProcess, reason, runKey, supersededRunKeys, run, lease } = claimed
     const key = heldKey(claim.type, runKey)
-    const kept = run && lease && this.#keep(opened.runs, key, run, lease.token)
+    const kept = run && lease && this.#keepLease(opened.runs, key, run, lease.token)
     const answer = { shouldProcess, runKey, reason, supersededRunKeys, lease }
     const own = kept === null ? ungranted(runKey, reason) : this.#boundTo(key, kept)
     return {
@@ -251,7 +243,7 @@ class EmbeddedHoldfast implements Holdfast {
     }
   }
 
-  /** Whatever is said through the gate is said with its own lease, whoever holds the run by now. */
+  /** A gate always uses its own lease, even if somebody else holds the run by now. */
   #boundTo(key: string, lease: KeptLease): GateVerbs {
     return {
       complete: async (completion = {}) =>
@@ -265,12 +257,12 @@ class EmbeddedHoldfast implements Holdfast {
   async #complete(
     key: string,
     lease: KeptLease,
-    { type: _type, ...rest }: CheckedCompletion,
+    { type: _type, ...completion }: CheckedCompletion,
   ): Promise<PublicRun> {
     const { runId, leaseHash } = lease
     this.#checkOpen()
     const run = await lease.finish(() =>
-      this.#inStore(({ runs }) => runs.complete({ ...rest, runId, leaseHash }, actor)),
+      this.#inStore(({ runs }) => runs.complete({ ...completion, runId, leaseHash }, actor)),
     )
     this.#granted.retire(key, lease)
     return publicRun(run)
@@ -279,7 +271,7 @@ class EmbeddedHoldfast implements Holdfast {
   async #report(lease: KeptLease, text: string): Promise<void> {
     const { random } = this.#parts.machine
     const input = { id: lease.runId, status: text }
-    await lease.speak(() =>
+    await lease.whileHeld(() =>
       this.#inStore(({ store }) => reportRunStatus({ store, random }, holderOf(lease), input)),
     )
   }
@@ -287,7 +279,7 @@ class EmbeddedHoldfast implements Holdfast {
   async #publish(lease: KeptLease, name: string, output: Output): Promise<Published> {
     const rights = publishRights(this.#parts.settings)
     const input = { id: lease.runId, name, output: checkOutput(name, output) }
-    const { id: deliveryId, already } = await lease.speak(() =>
+    const { id: deliveryId, already } = await lease.whileHeld(() =>
       this.#inStore(({ store }) =>
         publishDelivery({ store, publishRights: rights }, holderOf(lease), input),
       ),
@@ -295,7 +287,7 @@ class EmbeddedHoldfast implements Holdfast {
     return { deliveryId, already }
   }
 
-  #keep(
+  #keepLease(
     runs: RunsService,
     key: string,
     { id, leaseMs, fence, round, attempt }: Run,
@@ -338,7 +330,7 @@ function closedError(): ConflictError {
   })
 }
 
-/** Whatever is said through a gate is said by the holder of its lease, and reaches no other run. */
+/** The caller of a gate's operations: the holder of its lease, who reaches no other run. */
 function holderOf({ runId, leaseHash }: KeptLease): Caller {
   return { kind: 'run', actor, runId, leaseHash, tokenId: null }
 }
@@ -351,9 +343,9 @@ const markOf = (claim: CheckedClaim): string =>
   resultMark({ type: claim.type, pairs: [pairOf(claim)] })
 
 function requestOf(claim: CheckedClaim): Parameters<RunsService['claim']>[0] {
-  const { prNumber, deliveryId, eventAt, ...rest } = claim
+  const { prNumber, deliveryId, eventAt, ...others } = claim
   return {
-    ...rest,
+    ...others,
     kind: 'pull_request',
     pr: prNumber,
     webhookId: deliveryId,
@@ -362,5 +354,5 @@ function requestOf(claim: CheckedClaim): Parameters<RunsService['claim']>[0] {
 }
 
 function ignore(): void {
-  // A program that gave no log wants silence.
+  // A program that gave no log gets no log lines.
 }

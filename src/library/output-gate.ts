@@ -1,10 +1,10 @@
-/** `ensureNotPublished`: what the caller gave, who we are, and an error that says what to do. */
-import type { Authors } from '../channels/authors.ts'
+/** `ensureNotPublished`: checks the repository's id, learns our own account, searches GitHub. */
+import type { Authors } from '../channels/parts.ts'
 import { pullRequestKey } from '../domain/pair.ts'
 import { ConflictError, OutputUnknownError, SetupError, type HoldfastError } from '../errors.ts'
 import type { GitHubConnection } from '../github.ts'
 import { GitHubError } from '../github/errors.ts'
-import { runPolicy } from '../settings/run-policy.ts'
+import { runPolicy } from '../settings/run-types/run-policy.ts'
 import type { Settings } from '../settings/settings.ts'
 import { OutputSearch, type OutputKey, type PublishedOutput, type ShownAs } from './find-output.ts'
 
@@ -27,7 +27,7 @@ export class OutputGate {
       return await new OutputSearch(this.#github, key, authors).find(this.#shownAs(key.type))
     } catch (error) {
       const isExpected = error instanceof GitHubError || error instanceof OutputUnknownError
-      throw isExpected ? notKnown(runKey, error) : error
+      throw isExpected ? outputUnknown(runKey, error) : error
     }
   }
 
@@ -40,7 +40,7 @@ export class OutputGate {
     return { hasComment: anchorPer !== null, statusContext }
   }
 
-  /** Asked once: credentials do not change the account they belong to. */
+  /** GitHub is asked once, because credentials always belong to the same account. */
   #ownAuthors(github: GitHubConnection): Promise<Authors> {
     this.#authors ??= learnAuthors(github).catch((error: unknown) => {
       this.#authors = null
@@ -50,13 +50,13 @@ export class OutputGate {
   }
 }
 
-/** A fork's, by mistake: it has other pull requests, and nothing was published in them. */
-async function refuseOtherId(github: GitHubConnection, repo: string, told: number): Promise<void> {
+/** By mistake the id may be that of a fork. A fork has other pull requests, without our output. */
+async function refuseOtherId(github: GitHubConnection, repo: string, given: number): Promise<void> {
   const { githubId } = await github.repositoryNamed(repo)
-  if (githubId === told) return
+  if (githubId === given) return
   throw new ConflictError(
     'repo_id_mismatch',
-    `repoId ${told} is not ${repo}, which is GitHub's repository ${githubId}`,
+    `repoId ${given} is not ${repo}, which is GitHub's repository ${githubId}`,
     {
       hint:
         'Pass repo and repoId of one event: repository.full_name and repository.id ' +
@@ -84,7 +84,7 @@ function noCredentials(): SetupError {
   })
 }
 
-function notKnown(runKey: string, cause: HoldfastError): OutputUnknownError {
+function outputUnknown(runKey: string, cause: HoldfastError): OutputUnknownError {
   const message = `cannot tell whether the result of ${runKey} was published: ${cause.message}`
   return new OutputUnknownError('output_unknown', message, {
     hint:

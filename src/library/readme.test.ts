@@ -1,6 +1,6 @@
 /**
- * Goal: the program that the README shows hides no error of its own, and none but a lost run.
- * Method: the program itself, as it stands there, with a review that goes wrong in several ways.
+ * Goal: the program in the README hides none of its own errors, and ignores only a lost run.
+ * Method: the program itself, as the README has it, with a review that fails in several ways.
  */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -53,12 +53,12 @@ async function nextReason(): Promise<string> {
 test.each([
   ['the review fails', "throw new Error('no model')", 'no model'],
   ['a call was wrong', "throw new Conflict('content_differs', 'other content')", 'other content'],
-])('where %s it says so, and the run has failed', async (_what, review, told) => {
+])('if %s, the program reports it, and the run has failed', async (_what, review, told) => {
   await expect(runShown(review)).rejects.toThrow(told)
   expect(await nextReason()).toBe('retry')
 })
 
-test('where a newer head took over it goes on in silence', async () => {
+test('if a newer head took over, the program continues without a message', async () => {
   const review = `
     const newer = { repo, prNumber, baseSha, headSha: 'c'.repeat(40), eventAt: new Date(1000) }
     await holdfast.checkAndClaimRun(newer)
@@ -67,7 +67,7 @@ test('where a newer head took over it goes on in silence', async () => {
   expect(await nextReason()).toBe('stale-event')
 })
 
-test('where all goes well the run is completed', async () => {
+test('if all goes well, the run is completed', async () => {
   const { stdout } = await runShown("return { verdict: 'success', text: 'Fine.' }")
   expect(stdout).toBe('went on\n')
   expect(await nextReason()).toBe('duplicate')

@@ -1,4 +1,4 @@
-/** A map that remembers the newest entries only: for what is worth answering but not keeping. */
+/** A map that keeps only the newest entries. */
 
 const keptMax = 1000
 

@@ -1,6 +1,6 @@
 /**
- * Goal: a program names a repository by GitHub's id, with the meaning that it has over HTTP; the id
- * of another repository is refused before anything is claimed or looked for there.
+ * Goal: a program names a repository by GitHub's id, with the same meaning as over HTTP; the id of
+ * another repository is refused before anything is claimed or looked for.
  * Method: a real store in a file, and the simulated GitHub over real HTTP.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -42,7 +42,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-it('a repository is known by its id, whatever its name by now', async () => {
+it('a repository is recognized by its id, whatever its name is now', async () => {
   const holdfast = await open()
   await holdfast.checkAndClaimRun({ ...claim, repoId: 900 })
   const renamed = { ...claim, repo: 'acme/gadgets', eventAt: second(2) }
@@ -53,7 +53,7 @@ it('a repository is known by its id, whatever its name by now', async () => {
   expect(await holdfast.checkAndClaimRun(other)).toMatchObject({ reason: 'new' })
 })
 
-it('a claim with the id of another repository is refused, in words of the library', async () => {
+it('a claim with the id of another repository is refused, with the names of the library', async () => {
   const store = await openStore({ database: { kind: 'sqlite', path } })
   await store.repositories.learn(claim.repo, 900, second(2).getTime(), 'github')
   await store.close()
@@ -71,7 +71,7 @@ it('a claim with the id of another repository is refused, in words of the librar
   })
 })
 
-it('a result is looked for in the repository with the id, and in no other', async () => {
+it('a result is looked for only in the repository with the id', async () => {
   const github = createGitHubSimulator({ tokens: [{ token, login: 'the-bot' }] })
   github.addRepository(claim.repo)
   github.addPull(claim.repo, { number: 7, headSha: claim.headSha, baseSha: claim.baseSha })

@@ -18,8 +18,8 @@ const refusalOf = (check: () => unknown): InvalidInputError => {
 
 const claim = { repo: 'acme/widgets', prNumber: 5, baseSha: 'b'.repeat(40) }
 
-describe('a claim that is wrong', () => {
-  test('is told with every field at once, and with the name that was meant', () => {
+describe('an invalid claim', () => {
+  test('is refused with every wrong field at once, and with the likely name', () => {
     const given = { ...claim, prNumber: 0, head_sha: 'a'.repeat(40) }
     const refusal = refusalOf(() => checkClaim(given as unknown as RunClaim))
     expect(refusal.message).toBe(
@@ -29,20 +29,20 @@ describe('a claim that is wrong', () => {
     expect(refusal.field).toBe('prNumber')
   })
 
-  test('is told so when it is no object at all', () => {
+  test('is refused if it is not an object', () => {
     const refusal = refusalOf(() => checkClaim(undefined as unknown as RunClaim))
     expect(refusal.message).toBe('checkAndClaimRun: the argument is required')
   })
 })
 
-test('a completion that is wrong is told in the same words', () => {
+test('an invalid completion is refused in the same way', () => {
   const given = { outcome: 'done', error: { code: 'A', text: 1 } }
   const refusal = refusalOf(() => checkCompletion('completeRun', given as unknown as Completion))
   expect(refusal.message).toMatch(/^completeRun: outcome must be succeeded, failed or skipped; /)
   expect(refusal.message).not.toMatch(/Invalid|expected|received/)
 })
 
-describe('what is no JSON is refused by the name of its field', () => {
+describe('a value that is not JSON is refused by the name of its field', () => {
   const circle: Record<string, unknown> = {}
   circle['self'] = [circle]
   let deep: unknown = 1
@@ -68,14 +68,14 @@ describe('what is no JSON is refused by the name of its field', () => {
     expect(ofResult.message).toContain(`gate.complete: result ${told}`)
   })
 
-  test('whatever can be written as JSON is taken', () => {
+  test('every value that can be written as JSON is accepted', () => {
     const shared = [1]
     const result = { at: new Date(0), twice: [shared, shared], none: undefined, null: null }
     expect(checkCompletion('gate.complete', { result }).result).toBe(result)
   })
 })
 
-describe('settings that are wrong', () => {
+describe('invalid settings', () => {
   test.each([
     [{ databaseUrl: 'mysql://x' }, 'openHoldfast: databaseUrl must be sqlite:PATH'],
     [{ leaseMs: 1 }, 'openHoldfast: leaseMs is 1 but must be a whole number'],
@@ -85,7 +85,7 @@ describe('settings that are wrong', () => {
       { runs: { a: { status: { context: 'x' } }, b: { status: { context: 'x' } } } },
       'openHoldfast: runs.b.status.context is "x"',
     ],
-  ])('%j name the call they were given to', async (config, message) => {
+  ])('%j are refused with the name of the call', async (config, message) => {
     await expect(openHoldfast(config as object)).rejects.toThrow(message)
   })
 })
@@ -101,7 +101,7 @@ describe('an option that does not exist', () => {
     await expect(openHoldfast(config, options as object)).rejects.toThrow(`openHoldfast: ${told}`)
   })
 
-  test('of a gate is refused, whatever it was given to', async () => {
+  test('of a gate is refused, whichever call it was given to', async () => {
     const holdfast = await openHoldfast(config)
     const whole = { ...claim, headSha: 'a'.repeat(40), eventAt: new Date(0) }
     const options: object = { onStoreEror: 'open' }
@@ -137,7 +137,7 @@ describe('an option that does not exist', () => {
   })
 })
 
-test('a refusal begins with the call that was made', async () => {
+test('a refusal begins with the name of the call', async () => {
   const holdfast = await openHoldfast({ databaseUrl: 'sqlite::memory:' })
   const whole = { ...claim, headSha: 'a'.repeat(40), eventAt: new Date(0) }
   const gate = await holdfast.checkAndClaimRun(whole)
@@ -156,7 +156,7 @@ test('a refusal begins with the call that was made', async () => {
   await holdfast.close()
 })
 
-test('without a configuration all is as by default, and no config file is read', async () => {
+test('without a configuration the defaults apply, and no config file is read', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-library-'))
   writeFileSync(join(folder, 'holdfast.config.ts'), "throw new Error('it was read')")
   const cwd = vi.spyOn(process, 'cwd').mockReturnValue(folder)
@@ -173,7 +173,7 @@ describe('what a run publishes', () => {
   const status = { channel: 'github-status', context: 'ci', state: 'success' } as const
   const url = 'https://ci.example/1'
 
-  test('is spelt in camelCase, also in a list, and handed on as over HTTP', () => {
+  test('is spelled in camelCase, also in a list, and stored as over HTTP', () => {
     expect(checkOutput('a', { ...status, targetUrl: url })).toMatchObject({ target_url: url })
     const comments = [{ path: 'a.ts', line: 3, startLine: 1, body: 'Hm.' }]
     const review = { channel: 'github-review', body: 'x', comments } as const
@@ -192,7 +192,7 @@ describe('what a run publishes', () => {
       'comments.0.startLine',
       'must be before line; leave it out for a single line',
     ],
-  ])('is refused in the same spelling: %j', (output, field, told) => {
+  ])('is refused with the same spelling: %j', (output, field, told) => {
     const refusal = refusalOf(() => checkOutput('a', output as Output))
     expect(refusal).toMatchObject({ field, message: `gate.publish: ${field} ${told}` })
   })

@@ -1,14 +1,14 @@
-/** What callers of the library say, checked by the same fields as every other door. */
+/** Checks the arguments of the library's calls, with the same fields as every other door. */
 import { z } from 'zod'
-import { givenContents, lineComment } from '../channels/contents.ts'
-import { githubChannels, type ChannelName } from '../channels/github-channels.ts'
+import { githubChannels, publishForms, type ChannelName } from '../channels/github-channels.ts'
+import { lineComment } from '../channels/github-review.ts'
 import { readPullRequestKey } from '../domain/pair.ts'
 import { outcomes, verdicts } from '../domain/run.ts'
 import { InvalidInputError } from '../errors.ts'
 import { ownDeliveryParams, type OwnDeliveryBody } from '../contract/deliveries.ts'
 import * as field from '../contract/fields.ts'
 import { statusText } from '../contract/status-report.ts'
-import { clauses } from '../sentences.ts'
+import { clauses } from '../texts/sentences.ts'
 import { fieldsAt } from '../validation/fields-at.ts'
 import { findingsOf } from '../validation/findings.ts'
 import type { OutputKey } from './find-output.ts'
@@ -16,22 +16,22 @@ import type { OutputKey } from './find-output.ts'
 const claimSchema = z.strictObject({
   /** `owner/name`, in any case. */
   repo: field.repo,
-  /** GitHub's numeric id of the repository: with it a renamed one stays the same. */
+  /** GitHub's numeric id of the repository, so that a renamed one is still the same. */
   repoId: field.positive.optional(),
   prNumber: field.positive,
   baseSha: field.sha,
   headSha: field.sha,
-  /** GitHub's delivery GUID: an event that was decided on before is no new event. */
+  /** GitHub's GUID of the webhook. The same GUID again is not a new event. */
   deliveryId: field.line(200).optional(),
-  /** The event's action; left out it counts as one that made this head the head. */
+  /** The event's action. If it is missing, the event counts as one that made this the head. */
   action: field.line(100).optional(),
-  /** When GitHub says it happened, to the second. Without it arrival order holds. */
+  /** When it happened by GitHub's clock, to the second. If missing, the order of arrival counts. */
   eventAt: z.date().optional(),
-  /** What the head replaced: `before` of a synchronize event. */
+  /** The commit that the head replaced: `before` of a synchronize event. */
   beforeSha: field.sha.optional(),
   /** Default: `review`. */
   type: field.runType.default('review'),
-  /** A person asked for it to be done again. */
+  /** A person asked for a rerun. */
   rerun: z.boolean().optional(),
   input: field.anyJson.optional(),
   /** Default: the instance's. */
@@ -59,27 +59,27 @@ const reportSchema = z.strictObject({
 
 const gateOptionsSchema = z.strictObject({ onStoreError: z.enum(['open', 'closed']).optional() })
 
-const seam = z.unknown().optional()
-/** `github` is checked where it is opened, without its values. */
+/** These are not checked here. `github` is checked when the connection is opened. */
+const unchecked = z.unknown().optional()
 const openOptionsSchema = gateOptionsSchema.extend({
-  log: seam,
-  github: seam,
-  clock: seam,
-  random: seam,
-  scheduler: seam,
+  log: unchecked,
+  github: unchecked,
+  clock: unchecked,
+  random: unchecked,
+  scheduler: unchecked,
 })
 
 const typeSchema = z.strictObject({ type: field.runType.optional() })
 
-const contentFields = Object.values(givenContents).flatMap((form) => fieldsAt(form, []))
-/** What can be said of an output while its channel, and so its form, is not known. */
+const contentFields = Object.values(publishForms).flatMap(({ form }) => fieldsAt(form, []))
+/** The schema of an output if its channel is invalid: every field of any channel is allowed. */
 const outputSchema = z.strictObject({
   ...Object.fromEntries(contentFields.map((name) => [name, z.unknown().optional()])),
   channel: z.enum(githubChannels),
 })
 const outputNameSchema = ownDeliveryParams.pick({ name: true })
 
-/** What the guide of the library lists, field by field. */
+/** The schemas whose fields the guide of the library lists. */
 export const callSchemas = {
   claim: claimSchema,
   gateOptions: gateOptionsSchema,
@@ -93,7 +93,7 @@ export type CheckedCompletion = z.output<typeof completionSchema>
 
 export const checkClaim = (claim: RunClaim): CheckedClaim =>
   check('checkAndClaimRun', claimSchema, claim)
-/** `call`: what the caller called, which the refusal names. */
+/** `call` is the function that the caller called. The error names it. */
 export const checkCompletion = (
   call: 'completeRun' | 'gate.complete',
   completion: Completion,
@@ -106,7 +106,9 @@ export const checkGateOptions = (options: unknown): OnStoreError =>
 export const checkOpenOptions = (options: unknown): OnStoreError =>
   check('openHoldfast', openOptionsSchema, options)
 
-/** The claim that was made, or the run key of its gate, which does not say the type. */
+/**
+ * `output` is the claim itself, or the run key of its gate. A run key does not contain the type.
+ */
 export function checkOutputKey(
   output: RunClaim | string,
   of: { readonly type?: string },
@@ -123,10 +125,10 @@ export function checkOutputKey(
   throw new InvalidInputError('invalid_value', 'runKey', message, { hint })
 }
 
-/** What a run publishes of its own, by channel: the fields of the HTTP API, in camelCase. */
+/** What a run can publish, by channel: the fields of the HTTP API, in camelCase. */
 export type Output = {
   readonly [C in ChannelName]: { readonly channel: C } & CamelCase<
-    z.input<(typeof givenContents)[C]>
+    z.input<(typeof publishForms)[C]['form']>
   >
 }[ChannelName]
 
@@ -140,7 +142,7 @@ type CamelCase<T> = T extends readonly (infer Item)[]
     ? { readonly [K in keyof T as CamelName<K>]: CamelCase<T[K]> }
     : T
 
-/** The fields that the wire spells otherwise, by their name here. */
+/** By their name in the library: the fields that have another name in the HTTP API. */
 const wireNames: ReadonlyMap<string, string> = new Map(
   [...contentFields, ...fieldsAt(lineComment, [])]
     .filter((name) => name.includes('_'))
@@ -151,29 +153,29 @@ export function camelName(name: string): string {
   return name.replaceAll(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase())
 }
 
-/** Content in the spelling of the wire. What is no field of any channel stays as it was given. */
-function asOnTheWire(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(asOnTheWire)
+/** Renames the fields of an output as in the HTTP API. Unknown fields keep their names. */
+function withWireNames(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withWireNames)
   if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value)
   return Object.fromEntries(
-    entries.map(([name, inner]) => [wireNames.get(name) ?? name, asOnTheWire(inner)]),
+    entries.map(([name, inner]) => [wireNames.get(name) ?? name, withWireNames(inner)]),
   )
 }
 
-/** A refusal in the spelling of the caller. */
-function asGiven(text: string): string {
-  return [...wireNames].reduce((told, [given, wire]) => told.replaceAll(wire, given), text)
+/** Renames the fields in an error message as in the library. */
+function withLibraryNames(text: string): string {
+  return [...wireNames].reduce((changed, [given, wire]) => changed.replaceAll(wire, given), text)
 }
 
 export function checkOutput(name: string, output: Output): OwnDeliveryBody {
   const call = 'gate.publish'
   check(call, outputNameSchema, { name })
   const named = (output as Output | undefined)?.channel ?? ''
-  if (!Object.hasOwn(givenContents, named)) check(call, outputSchema, asOnTheWire(output))
+  if (!Object.hasOwn(publishForms, named)) check(call, outputSchema, withWireNames(output))
   const { channel, ...given } = output
-  const content = asOnTheWire(given) as object
-  const checked = check(call, givenContents[channel], content, 'invalid_content')
+  const content = withWireNames(given) as object
+  const checked = check(call, publishForms[channel].form, content, 'invalid_content')
   return { ...checked, channel } as OwnDeliveryBody
 }
 
@@ -185,7 +187,7 @@ export function checkReport(
   return check(call, reportSchema, { ...check(call, typeSchema, of), status })
 }
 
-/** All that is wrong at once, so that a caller fixes it in one go; `field` is the first. */
+/** Throws one error with all problems. Its `field` is the first invalid one. */
 function check<T extends z.ZodType>(
   call: string,
   schema: T,
@@ -195,9 +197,9 @@ function check<T extends z.ZodType>(
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const found = findingsOf(schema, parsed.error.issues, value).map(({ path, message }) => ({
-    field: asGiven(path.map(String).join('.')) || 'the argument',
-    message: asGiven(message),
+    field: withLibraryNames(path.map(String).join('.')) || 'the argument',
+    message: withLibraryNames(message),
   }))
-  const told = clauses(found.map(({ field, message }) => `${field} ${message}`))
-  throw new InvalidInputError(code, found[0]?.field ?? '', `${call}: ${told}`)
+  const problems = clauses(found.map(({ field, message }) => `${field} ${message}`))
+  throw new InvalidInputError(code, found[0]?.field ?? '', `${call}: ${problems}`)
 }

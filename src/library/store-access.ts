@@ -1,7 +1,7 @@
 /**
- * The store of a program that embeds Holdfast, opened when it is first needed and, while it cannot
- * be reached, again with each call that needs it. There is no retry in the background: a call that
- * wants the store waits for one attempt to connect, and calls at the same time share it.
+ * The store of a program that embeds Holdfast. It is opened when it is first needed. While it
+ * cannot be reached, each call that needs it tries once to open it; calls at the same time share
+ * that try. Nothing is tried in the background.
  */
 import { StoreUnavailableError } from '../errors.ts'
 import { unannounced } from '../domain/run.ts'
@@ -9,7 +9,7 @@ import type { Log } from '../log.ts'
 import { openStore, type Machine } from '../open-store.ts'
 import { createRuns, type RunsService } from '../runs/create-runs.ts'
 import { createSweeper } from '../runs/sweeper.ts'
-import { runPolicy } from '../settings/run-policy.ts'
+import { runPolicy } from '../settings/run-types/run-policy.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../store.ts'
 
@@ -28,7 +28,7 @@ export class StoreAccess {
     this.#open = open
   }
 
-  /** Rejects with StoreUnavailableError while it cannot be reached. */
+  /** Rejects with StoreUnavailableError while the store cannot be reached. */
   get(): Promise<OpenedStore> {
     if (this.#closed && this.#opened === null) return Promise.reject(storeClosed())
     this.#opened ??= this.#open().catch((error: unknown) => {
@@ -52,9 +52,9 @@ export async function openEmbeddedStore(
   const { scheduler, log } = machine
   const store = await openStore(settings, machine)
   try {
-    // What it announces is published by a server; without one nobody ever would.
+    // Only a server publishes announcements. If there never was one, runs announce nothing.
     const isServed = (await store.upkeep.servedAt()) !== null
-    // Before anything may be taken from a holder, know how long they could not reach the store.
+    // The store must know how long holders could not reach it before a run is taken from one.
     await store.upkeep.watch()
     const runs = createRuns({
       ...machine,

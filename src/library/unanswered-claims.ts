@@ -1,16 +1,16 @@
 /**
- * Claims whose answer never came: the store may have granted them. Their secrets are kept, so that
- * the next claim of the key is told of its own lease and not that somebody else is at work.
+ * Claims whose answer never arrived. The store may have granted them. Their secrets are kept, so
+ * that the next claim of the key gets that lease, and not the answer that somebody else is working.
  *
- * What must hold: one secret is used by one claim at a time, or two gates would be let through
- * with one lease. What is kept is bounded in number and in time.
+ * What must hold: one secret is used by one claim at a time. Otherwise two gates would be let
+ * through with one lease. The number of secrets and their age are limited.
  */
 import type { Clock } from '../clock.ts'
 import { RecentMap } from './recent-map.ts'
 
-/** A lease that ran out is claimed anew anyway; an absence of the store makes it last longer. */
+/** An expired lease can be claimed again anyway. A lease lasts longer while the store is away. */
 const keptMs = 60 * 60_000
-/** Of one key, when claims of it go unanswered again and again. */
+/** For each key. */
 const secretsMax = 20
 
 interface Unanswered {
@@ -26,7 +26,7 @@ export class UnansweredClaims {
     this.#clock = clock
   }
 
-  /** What is taken is not there for others until it is kept again. */
+  /** Nobody else gets these secrets until they are kept again. */
   take(key: string): readonly string[] {
     const now = this.#clock.monotonicMs()
     const kept = (this.#kept.get(key) ?? []).filter(({ until }) => until > now)
@@ -34,11 +34,11 @@ export class UnansweredClaims {
     return kept.map(({ secret }) => secret)
   }
 
-  /** The newest last. */
+  /** `secrets` has the newest last. */
   keep(key: string, secrets: readonly string[]): void {
     if (secrets.length === 0) return
     const until = this.#clock.monotonicMs() + keptMs
-    // Others may have been kept since these were taken.
+    // Other claims may have stored secrets since these were taken.
     const all = [...(this.#kept.get(key) ?? []), ...secrets.map((secret) => ({ secret, until }))]
     this.#kept.set(key, all.slice(-secretsMax))
   }

@@ -1,4 +1,4 @@
-/** What gates answer that were granted no lease: refused, or let through without the store. */
+/** Gates without a lease: the claim was refused, or the gate failed open without the store. */
 import { pullRequestKey } from '../domain/pair.ts'
 import { ConflictError } from '../errors.ts'
 import type { Gate } from './holdfast.ts'
@@ -6,10 +6,10 @@ import type { CheckedClaim } from './requests.ts'
 
 export type GateVerbs = Pick<Gate, 'complete' | 'report' | 'publish'>
 
-/** Aborted by nobody: there is no lease that could be lost. */
+/** Never aborts, because there is no lease that could be lost. */
 export const neverAborted: AbortSignal = new AbortController().signal
 
-/** The gate when the store could not be reached. */
+/** The gate if the store could not be reached. */
 export function storeErrorGate(
   claim: CheckedClaim,
   resultMark: string,
@@ -29,7 +29,7 @@ export function storeErrorGate(
   }
 }
 
-/** Of a gate that failed open: there is no run to say anything of. */
+/** For a gate that failed open, which has no run. */
 const withoutRun: GateVerbs = {
   complete: () => Promise.resolve(null),
   report: () => Promise.resolve(),

@@ -1,4 +1,4 @@
-// Goal: the alert rules are a file that Prometheus can read, about measures that there are.
+// Goal: Prometheus can read the alert rules, and they use only metrics that exist.
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { createPrometheusMetrics } from './prometheus.ts'
@@ -57,7 +57,7 @@ function scalar(text: string): string {
 const { groups } = readYaml(file) as unknown as { groups: { name: string; rules: Rule[] }[] }
 const rules = groups.flatMap((group) => group.rules)
 
-test('every rule is whole, and has a name of its own', () => {
+test('every rule is complete and has its own name', () => {
   expect(rules.length).toBeGreaterThan(7)
   expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
   for (const rule of rules) {
@@ -76,7 +76,7 @@ function balanced(brackets: string): boolean {
   return shorter === '' || (shorter !== brackets && balanced(shorter))
 }
 
-test('every measure in a rule is exposed, with the labels it is asked for', async () => {
+test('every metric in a rule is exposed, with the labels that the rule uses', async () => {
   const metrics = createPrometheusMetrics()
   const text = await metrics.text()
   const types = new Map(
@@ -94,12 +94,12 @@ test('every measure in a rule is exposed, with the labels it is asked for', asyn
   }
 })
 
-test('the page tells of every alert, and of no other', () => {
+test('the page describes every alert, and no other', () => {
   const told = [...page.matchAll(/^\| `(Holdfast\w+)`/gm)].map(([, name]) => name)
   expect(told).toEqual(rules.map(({ alert }) => alert))
 })
 
-test('every measure of ours is written down for whoever makes a dashboard', async () => {
+test('every metric is documented for dashboards', async () => {
   const text = await createPrometheusMetrics().text()
   const names = [...text.matchAll(/^# TYPE (holdfast_\S+) /gm)].map(([, name]) => name ?? '')
   const listed = [...page.matchAll(/^\| `(holdfast_\w+)/gm)].map(([, name]) => name)

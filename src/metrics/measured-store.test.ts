@@ -31,7 +31,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-it('tells of a claim, what it superseded, and the end', async () => {
+it('the store reports a claim, what it superseded, and the end', async () => {
   const subject = new TestSubject(world)
   await subject.claim('a')
   const held = await subject.claim('b')
@@ -40,7 +40,7 @@ it('tells of a claim, what it superseded, and the end', async () => {
   expect(timed).toEqual(['runs.claim', 'runs.claim', 'runs.complete'])
 })
 
-it('counts a repeated completion once', async () => {
+it('a repeated completion is counted once', async () => {
   const subject = new TestSubject(world)
   const held = await subject.claim('a')
   await subject.complete(held)
@@ -49,7 +49,7 @@ it('counts a repeated completion once', async () => {
   expect(told).toEqual(['new', 'succeeded'])
 })
 
-it('tells of a lost lease, by a claim and by the sweeper', async () => {
+it('a lost lease is reported, by a claim and by the sweeper', async () => {
   const subject = new TestSubject(world)
   await subject.bring('a', 'expired')
   await subject.claim('a')
@@ -62,14 +62,14 @@ it('tells of a lost lease, by a claim and by the sweeper', async () => {
   expect(told.slice(3)).toEqual(['new', 'lost'])
 })
 
-it('times a verb that fails, hands its error on, and leaves what is no verb alone', async () => {
+it('a verb that fails is timed and passes its error on, and other calls are not timed', async () => {
   await expect(world.store.runs.cancel('run_none', 'test', null)).rejects.toThrow('run_none')
   expect(timed).toEqual(['runs.cancel'])
   expect(world.store.now()).toBe(world.clock.wallMs())
   expect(timed).toEqual(['runs.cancel'])
 })
 
-it('times every verb under its noun', async () => {
+it('every verb is timed under its noun', async () => {
   await world.store.outbox.lease({ limit: 1, progressMax: 1 })
   expect(timed).toEqual(['outbox.lease'])
 })

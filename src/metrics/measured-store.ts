@@ -1,8 +1,8 @@
 /**
- * A store whose answers are counted and timed on the way to whoever asked.
+ * A store that counts and times the answers of another store.
  *
- * What must hold: it behaves in every way like the store behind it. A repeated completion is
- * answered like the first and counted once: only what ended during the call is counted.
+ * What must hold: it behaves exactly like the other store. A repeated completion gets the same
+ * answer as the first, but is counted once: only runs that ended during the call are counted.
  */
 import type { Clock } from '../clock.ts'
 import type { Run } from '../domain/run.ts'
@@ -12,8 +12,8 @@ import type { ClaimAnswer, FinishedWebhook, Store } from '../store.ts'
 
 type Verb = (...args: readonly unknown[]) => unknown
 
-/** What its answer tells, by noun and verb. `since` is the store's time when it was asked. */
-type Tell = (answer: unknown, since: number, args: readonly unknown[]) => void
+/** Counts what an answer says. `since`: the store's time when the call began. */
+type CountAnswer = (answer: unknown, since: number, args: readonly unknown[]) => void
 
 const nouns = [
   'runs',
@@ -28,7 +28,12 @@ const nouns = [
 
 /** A verb is measured under its noun: `runs.claim`. */
 export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Store {
-  const common = { metrics, clock, now: () => store.now(), tellers: tellersOf(metrics) }
+  const common = {
+    metrics,
+    clock,
+    now: () => store.now(),
+    answerCounters: answerCountersOf(metrics),
+  }
   const parts: Readonly<Record<PropertyKey, unknown>> = Object.fromEntries(
     nouns.map((noun) => [noun, measured<object>(store[noun], { ...common, prefix: `${noun}.` })]),
   )
@@ -40,21 +45,21 @@ export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Sto
 }
 
 interface Measuring {
-  /** Of the verbs' names in the measures. */
+  /** Comes before the name of a verb in the metrics. */
   readonly prefix: string
-  readonly tellers: Readonly<Record<string, Tell>>
+  readonly answerCounters: Readonly<Record<string, CountAnswer>>
   readonly metrics: Metrics
   readonly clock: Clock
   readonly now: () => number
 }
 
 function measured<T extends object>(store: T, measuring: Measuring): T {
-  const { prefix, tellers, metrics, clock, now } = measuring
+  const { prefix, answerCounters, metrics, clock, now } = measuring
   const known = new Map<PropertyKey, Verb>()
   const measure = (name: string, verb: Verb): Verb => {
-    const tell = tellers[`${prefix}${name}`]
+    const countAnswer = answerCounters[`${prefix}${name}`]
     return (...args) => {
-      const since = tell === undefined ? 0 : now()
+      const since = countAnswer === undefined ? 0 : now()
       const startedMs = clock.monotonicMs()
       const answer = verb.apply(store, [...args])
       if (!(answer instanceof Promise)) return answer
@@ -62,7 +67,7 @@ function measured<T extends object>(store: T, measuring: Measuring): T {
         metrics.storeAnswered(`${prefix}${name}`, clock.monotonicMs() - startedMs)
       answer.then((value) => {
         done()
-        tell?.(value, since, args)
+        countAnswer?.(value, since, args)
       }, done)
       return answer
     }
@@ -80,7 +85,7 @@ function measured<T extends object>(store: T, measuring: Measuring): T {
   })
 }
 
-function tellersOf(metrics: Metrics): Readonly<Record<string, Tell>> {
+function answerCountersOf(metrics: Metrics): Readonly<Record<string, CountAnswer>> {
   const ended = (run: Run, since: number): void => {
     if (isActive(run) || (run.finishedAt ?? 0) < since) return
     metrics.runEnded(run.type, run.state)
@@ -88,7 +93,7 @@ function tellersOf(metrics: Metrics): Readonly<Record<string, Tell>> {
   const claimed = (answer: ClaimAnswer, type: string): void => {
     metrics.claimed(type, answer.reason)
     if (answer.reason === 'reclaimed') metrics.leaseLost()
-    // Superseded by it, and so of its own type.
+    // A run supersedes only runs of its own type.
     for (const _runId of answer.supersededRunIds) metrics.runEnded(type, 'superseded')
   }
   const swept = (run: Run, since: number): void => {

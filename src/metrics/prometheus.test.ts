@@ -67,7 +67,7 @@ function budget(identity: string, blockedUntil: number): Budget {
   return { ...written.budget, blockedUntil }
 }
 
-it('shows every measure under its name', async () => {
+it('every metric is shown under its name', async () => {
   metrics.watch(store, limits)
   metrics.claimed('review', 'new')
   metrics.claimed('review', 'new')
@@ -122,7 +122,7 @@ it('shows every measure under its name', async () => {
   expect(metrics.contentType).toContain('text/plain')
 })
 
-it('shows those that are blocked, however many others have written since', async () => {
+it('blocked identities are shown, however many others have written later', async () => {
   const others = Array.from({ length: 60 }, (_, i) => ({
     ...budget(`app:${i + 10}`, 0),
     updatedAt: 5001,
@@ -134,18 +134,18 @@ it('shows those that are blocked, however many others have written since', async
   expect(shown).toHaveLength(50)
 })
 
-it('keeps a registry of its own', async () => {
+it('the metrics have their own registry', async () => {
   metrics.leaseLost()
   expect(await createPrometheusMetrics().text()).toContain('holdfast_leases_lost_total 0')
 })
 
-it('an empty inbox has no oldest, and no negative age', async () => {
+it('an empty inbox has no oldest webhook and no negative age', async () => {
   metrics.watch({ ...store, inbox: { backlog: async () => noBacklog } }, limits)
   expect(await lines('holdfast_inbox_oldest_seconds')).toEqual(['holdfast_inbox_oldest_seconds 0'])
 })
 
-describe('a store that is away', () => {
-  it('leaves its gauges out, and everything else as it is', async () => {
+describe('a store that is down', () => {
+  it('leaves its gauges out, and all others unchanged', async () => {
     let isAway = false
     const countActive = async () => {
       if (isAway) throw new Error('away')

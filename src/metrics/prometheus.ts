@@ -1,15 +1,14 @@
 /**
- * The measures as Prometheus reads them, in a registry of their own: what is counted and timed
- * while the process works, and beside it what stands in the store.
+ * The metrics for Prometheus, in their own registry: what is counted and timed while the process
+ * runs, and the gauges that are read from the store.
  */
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
 import type { BudgetLimits } from '../domain/outbox/budget.ts'
 import type { Metrics, MetricsPage } from '../metrics.ts'
-import { boundedLabel } from './bounded-label.ts'
 import { storeGauges, type WatchedStore } from './store-gauges.ts'
 
 export interface PrometheusMetrics extends Metrics, MetricsPage {
-  /** From now on the gauges are read from this store; what it writes is held against `limits`. */
+  /** From now on the gauges are read from this store. `limits`: what its identities may write. */
   watch(store: WatchedStore, limits: BudgetLimits): void
 }
 
@@ -48,33 +47,46 @@ type Counted =
 function counters(registry: Registry): Pick<Metrics, Counted> {
   const counter = <T extends string>(name: string, help: string, labelNames: readonly T[]) =>
     new Counter({ name, help, labelNames, registers: [registry] })
-  const claims = counter('holdfast_claims_total', 'Claims, by what was decided.', [
-    'type',
-    'reason',
-  ])
-  const ended = counter('holdfast_runs_ended_total', 'Runs that ended, by how.', ['type', 'state'])
-  const lost = counter('holdfast_leases_lost_total', 'Runs taken from a silent holder.', [])
-  const webhooks = counter('holdfast_webhooks_total', 'Signed webhooks, by what was decided.', [
-    'event',
-    'decision',
-  ])
+  const claims = counter(
+    'holdfast_claims_total',
+    'Claims, by run type and reason of the decision.',
+    ['type', 'reason'],
+  )
+  const ended = counter(
+    'holdfast_runs_ended_total',
+    'Runs that ended, by run type and final state.',
+    ['type', 'state'],
+  )
+  const lost = counter(
+    'holdfast_leases_lost_total',
+    'Leases that holders lost because they sent no heartbeat.',
+    [],
+  )
+  const webhooks = counter(
+    'holdfast_webhooks_total',
+    'Webhooks with a valid signature, by event and decision.',
+    ['event', 'decision'],
+  )
   const putOff = counter(
     'holdfast_inbox_put_off_total',
-    'Tries to process a webhook that failed.',
+    'Failed tries to process a webhook, by cause.',
     ['why'],
   )
   const repeats = counter(
     'holdfast_store_repeats_total',
-    'Transactions that met others at the same rows: tried again, or given up.',
+    'Transactions that conflicted with others: repeated (again) or given up (given_up).',
     ['what'],
   )
-  const asked = counter('holdfast_github_requests_total', 'Requests to GitHub, by outcome.', [
-    'kind',
-  ])
-  const attempts = counter('holdfast_delivery_attempts_total', 'Attempts to publish, by outcome.', [
-    'channel',
-    'outcome',
-  ])
+  const asked = counter(
+    'holdfast_github_requests_total',
+    'Requests to GitHub: ok, or the kind of error.',
+    ['kind'],
+  )
+  const attempts = counter(
+    'holdfast_delivery_attempts_total',
+    'Attempts to send a delivery, by channel and outcome.',
+    ['channel', 'outcome'],
+  )
   const typeOf = boundedLabel()
   const eventOf = boundedLabel()
   const kindOf = boundedLabel()
@@ -100,28 +112,33 @@ function histograms(registry: Registry): Pick<Metrics, Measured> {
     labelNames: readonly T[],
     buckets: number[],
   ) => new Histogram({ name, help, labelNames, buckets, registers: [registry] })
-  const store = histogram('holdfast_store_seconds', 'The store’s answers.', ['verb'], seconds)
+  const store = histogram(
+    'holdfast_store_seconds',
+    'Time the store took to answer, by operation, in seconds.',
+    ['verb'],
+    seconds,
+  )
   const together = histogram(
     'holdfast_group_commit_size',
-    'Transactions in one commit (group), requests in one transaction (batch).',
+    'Number of transactions in one commit (group) or of requests in one transaction (batch).',
     ['kind'],
     sizes,
   )
   const http = histogram(
     'holdfast_http_request_seconds',
-    'Answers over HTTP, without event streams.',
+    'Time to answer an HTTP request, in seconds. Event streams are not counted.',
     ['route', 'method', 'status'],
     seconds,
   )
   const inbox = histogram(
     'holdfast_inbox_seconds',
-    'From a webhook’s receipt until it was processed.',
+    'Time from receiving a webhook until it was processed, in seconds.',
     [],
     lagSeconds,
   )
   const delivery = histogram(
     'holdfast_delivery_seconds',
-    'From when something was to be published until it was.',
+    'Time from wanting an output until GitHub accepted it, in seconds.',
     ['channel'],
     lagSeconds,
   )
@@ -133,5 +150,22 @@ function histograms(registry: Registry): Pick<Metrics, Measured> {
       http.observe({ route: route ?? 'none', method: methodOf(method), status }, ms / 1000),
     inboxProcessed: (lagMs) => inbox.observe(Math.max(0, lagMs) / 1000),
     published: (channel, lagMs) => delivery.observe({ channel }, Math.max(0, lagMs) / 1000),
+  }
+}
+
+const valuesMax = 50
+const lengthMax = 64
+
+/**
+ * A label whose values come from outside. Each value is a time series for as long as the process
+ * lives. So after the first 50 values, every other one becomes `other`.
+ */
+function boundedLabel(): (value: string) => string {
+  const known = new Set<string>()
+  return (value) => {
+    if (known.has(value)) return value
+    if (known.size >= valuesMax || value.length > lengthMax) return 'other'
+    known.add(value)
+    return value
   }
 }

@@ -1,7 +1,7 @@
 /**
- * What stands in the store, read when somebody asks: runs, webhooks and deliveries that are not
- * done, and what each identity has used of its budget. A store that is away leaves all of it out:
- * old numbers would say that nothing changes.
+ * Gauges that are read from the store when somebody reads the metrics: runs, webhooks and
+ * deliveries that are not done, and how much of its budget each identity has used. If the store is
+ * unavailable, all of them are left out, because old numbers would look as if nothing changed.
  */
 import type { Registry } from 'prom-client'
 import { Gauge } from 'prom-client'
@@ -22,7 +22,7 @@ export interface StoreGauges {
   read(): Promise<void>
 }
 
-/** Each identity is a time series: blocked ones are shown first, then those that wrote last. */
+/** Each identity is a time series. Blocked ones come first, then those that wrote last. */
 const identitiesMax = 50
 
 interface Source {
@@ -32,7 +32,7 @@ interface Source {
 
 type Reading = (source: Source) => Promise<void>
 
-/** Makes a gauge that is left out when the store is away. */
+/** Makes a gauge that is left out if the store is unavailable. */
 type MakeGauge = <T extends string>(
   name: string,
   help: string,
@@ -71,7 +71,7 @@ export function storeGauges(registry: Registry): StoreGauges {
 }
 
 function runGauges(gauge: MakeGauge): Reading {
-  const runs = gauge('holdfast_runs', 'Runs that have not ended.', ['state'])
+  const runs = gauge('holdfast_runs', 'Active runs, by state.', ['state'])
   return async ({ store }) => {
     for (const [state, count] of Object.entries(await store.runs.countActive())) {
       runs.set({ state }, count)
@@ -80,9 +80,15 @@ function runGauges(gauge: MakeGauge): Reading {
 }
 
 function inboxGauges(gauge: MakeGauge): Reading {
-  const waiting = gauge('holdfast_inbox_waiting', 'Webhooks that wait to be processed.')
-  const oldest = gauge('holdfast_inbox_oldest_seconds', 'How long the oldest of them has waited.')
-  const failed = gauge('holdfast_inbox_failed', 'Webhooks that were given up.')
+  const waiting = gauge('holdfast_inbox_waiting', 'Webhooks that are not processed yet.')
+  const oldest = gauge(
+    'holdfast_inbox_oldest_seconds',
+    'How long the oldest webhook has waited to be processed, in seconds.',
+  )
+  const failed = gauge(
+    'holdfast_inbox_failed',
+    'Webhooks that could not be processed and are not tried again.',
+  )
   return async ({ store }) => {
     const backlog = await store.inbox.backlog()
     waiting.set(backlog.waiting)
@@ -92,14 +98,17 @@ function inboxGauges(gauge: MakeGauge): Reading {
 }
 
 function catchUpGauges(gauge: MakeGauge): Reading {
-  const heads = gauge('holdfast_head_checks_waiting', 'Heads that GitHub has to be asked about.')
+  const heads = gauge(
+    'holdfast_head_checks_waiting',
+    'Pull requests whose newest commit GitHub has to confirm.',
+  )
   const oldest = gauge(
     'holdfast_head_checks_oldest_seconds',
-    'How long the oldest of them has waited.',
+    'How long the oldest of these pull requests has waited, in seconds.',
   )
   const unread = gauge(
     'holdfast_catchup_webhooks_unread',
-    '1 while a part of what GitHub sent is left for the next pass of catch-up.',
+    '1 if catch-up has not read all sent webhooks yet and continues in its next pass.',
   )
   return async ({ store }) => {
     const { headChecks, deliveriesUnread } = await store.catchUp.backlog()
@@ -110,19 +119,26 @@ function catchUpGauges(gauge: MakeGauge): Reading {
 }
 
 function deliveryGauges(gauge: MakeGauge): Reading {
-  const open = gauge('holdfast_deliveries_open', 'Deliveries that have not been sent.', ['wait'])
+  const open = gauge(
+    'holdfast_deliveries_open',
+    'Deliveries that are not sent yet, by what they wait for.',
+    ['wait'],
+  )
   const oldest = gauge(
     'holdfast_deliveries_oldest_seconds',
-    'How long ago the oldest of them was wanted.',
+    'How long ago the oldest open delivery was wanted, in seconds.',
   )
-  const failed = gauge('holdfast_deliveries_failed', 'Deliveries that were given up.')
+  const failed = gauge(
+    'holdfast_deliveries_failed',
+    'Deliveries that failed and are not tried again.',
+  )
   const unreported = gauge(
     'holdfast_runs_unreported',
-    'Runs that have ended while GitHub still shows them at work.',
+    'Outputs of ended runs that GitHub may still show as running.',
   )
   const since = gauge(
     'holdfast_runs_unreported_oldest_seconds',
-    'How long ago the first of them ended.',
+    'How long ago the oldest of these outputs was to be closed, in seconds.',
   )
   return async ({ store }) => {
     const backlog = await store.outbox.backlog()
@@ -137,13 +153,17 @@ function deliveryGauges(gauge: MakeGauge): Reading {
 function budgetGauges(gauge: MakeGauge): Reading {
   const writes = gauge(
     'holdfast_budget_writes',
-    'Writes to GitHub within the last minute and hour.',
+    'Writes to GitHub in the last minute and in the last hour, by identity.',
     ['identity', 'window'],
   )
-  const limit = gauge('holdfast_budget_limit', 'How many are allowed; 0 is no limit.', ['window'])
+  const limit = gauge(
+    'holdfast_budget_limit',
+    'Writes that are allowed per minute and per hour; 0 means no limit.',
+    ['window'],
+  )
   const blocked = gauge(
     'holdfast_budget_blocked_seconds',
-    'For how long GitHub has us wait; 0 is not at all.',
+    'How long an identity may not write, in seconds; 0 if it is not blocked.',
     ['identity'],
   )
   return async ({ store, limits }) => {

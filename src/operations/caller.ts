@@ -1,4 +1,4 @@
-/** Who is asking, whichever door they came through: what they may do, and as whom it is audited. */
+/** The caller of an operation, from any door: what it may do, and its name in the audit. */
 import type { LeaseToken } from '../domain/run.ts'
 import type { TokenLimits } from '../domain/token-limits.ts'
 import { hashLeaseToken } from '../secrets.ts'
@@ -26,14 +26,14 @@ export type Caller =
       readonly tokenId: string | null
     }
 
-/** Whoever opens the store itself may do everything; `actor` is what the audit calls them. */
+/** Somebody who opens the store directly may do everything. `actor`: the name in the audit. */
 export const localCaller = (actor: string): Caller => ({ kind: 'admin', actor })
 
 export function isAdmin(caller: Caller): boolean {
   return caller.kind === 'admin' || (caller.kind === 'token' && caller.scope === 'admin')
 }
 
-/** Undefined when the caller reaches everything that its scope does. */
+/** Returns undefined if the caller has no limits besides its scope. */
 export function limitsOf(caller: Caller): TokenLimits | undefined {
   if (caller.kind !== 'token') return undefined
   const { repositories, types } = caller.limits
@@ -46,7 +46,7 @@ export function leaseTokenOf(caller: Caller): LeaseToken | undefined {
   return { id: caller.tokenId, until: caller.expiresAt }
 }
 
-/** The lease that the caller holds: the one it names, or the one of its run token. */
+/** The hash of the caller's lease: of the lease that it names, or that of its run token. */
 export function heldLeaseHash(caller: Caller, token: string | undefined): string {
   if (token !== undefined) return hashLeaseToken(token)
   if (caller.kind === 'run') return caller.leaseHash
@@ -54,10 +54,10 @@ export function heldLeaseHash(caller: Caller, token: string | undefined): string
 }
 
 /**
- * The lease with which the caller speaks for a run: reports its status, publishes its outputs.
- * Null for an admin or operator, who speaks for the run without holding it.
+ * The same for reporting a run's status and publishing its outputs. Returns null for an admin or
+ * operator, who may do both without a lease.
  */
-export function speakingLeaseHash(caller: Caller, token: string | undefined): string | null {
+export function leaseHashToPublish(caller: Caller, token: string | undefined): string | null {
   if (token !== undefined) return hashLeaseToken(token)
   if (caller.kind === 'run') return caller.leaseHash
   if (caller.kind === 'token' && caller.scope === 'worker') {

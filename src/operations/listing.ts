@@ -1,8 +1,8 @@
-/** What all lists share: filters, pages, and the page of what there is none of yet. */
+/** What all lists share: filters, pages, and an empty page. */
 import type { Paging } from '../contract/answers.ts'
 import type { Page } from '../store.ts'
 
-/** The given filters only: a filter that is absent is not one that is undefined. */
+/** Leaves out the filters that were not given. */
 export function given<T extends object>(filter: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(filter).filter(([, value]) => value !== undefined)
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> }

@@ -12,13 +12,14 @@ const lookups: string[] = []
 const deliveries = new Map([
   ['of a run', { runId: 'run_1' } as Delivery],
   ['of no run', { runId: null } as Delivery],
+  ['of a purged run', { runId: 'run_purged' } as Delivery],
 ])
 
 const store: ReachStore = {
   runs: {
     get: async (id) => {
       lookups.push(id)
-      return { id, type: 'review', subjectId: 'sub_1' } as Run
+      return id === 'run_purged' ? null : ({ id, type: 'review', subjectId: 'sub_1' } as Run)
     },
     subject: async () => null,
   },
@@ -48,9 +49,9 @@ const runToken: Caller = {
 
 const input = { id: 'run_1' }
 
-describe('an operation, whichever door calls it', () => {
+describe('an operation, whichever way it is called', () => {
   test.each([token('worker'), token('read'), token('bot:operator'), token('nobody')])(
-    'refuses a caller without its scope before anything is looked up: %o',
+    'refuses a caller without its scope before it looks anything up: %o',
     async (caller) => {
       lookups.length = 0
       await expect(onRun(ports, caller, input)).rejects.toMatchObject({ code: 'forbidden' })
@@ -59,14 +60,14 @@ describe('an operation, whichever door calls it', () => {
     },
   )
 
-  test('answers its scopes, an admin, and whoever opened the store', async () => {
+  test('accepts its scopes, an admin, and the process that opened the store', async () => {
     for (const caller of [token('operator'), token('admin'), localCaller('cli')]) {
       expect(await onRun(ports, caller, input)).toBe('run_1')
       expect(await onAll(ports, caller, input)).toBe('run_1')
     }
   })
 
-  test('takes a run token for its own run alone', async () => {
+  test('accepts a run token only for its own run', async () => {
     expect(await onRun(ports, runToken, input)).toBe('run_1')
     const other = onRun(ports, runToken, { id: 'run_2' })
     await expect(other).rejects.toMatchObject({ code: 'forbidden' })
@@ -81,7 +82,7 @@ describe('an operation, whichever door calls it', () => {
     expect(await onWhatItPasses(ports, docsOnly, input)).toBe('run_1')
   })
 
-  test('shows a limited token the deliveries of its runs, and none without a run', async () => {
+  test('shows a limited token only the deliveries of its runs, and none without a run', async () => {
     const limited = token('operator', ['review'])
     expect(await onDelivery(ports, limited, { id: 'of a run' })).toBe('of a run')
     const messageToSomebody = onDelivery(ports, limited, { id: 'of no run' })
@@ -89,7 +90,19 @@ describe('an operation, whichever door calls it', () => {
     expect(await onDelivery(ports, token('operator'), { id: 'of no run' })).toBe('of no run')
   })
 
-  test('is closed to limited tokens when it does not say how it keeps within limits', async () => {
+  test('shows a limited token nothing of a run that was purged', async () => {
+    const limited = token('operator', ['review'])
+    const purged = onRun(ports, limited, { id: 'run_purged' })
+    await expect(purged).rejects.toMatchObject({ code: 'run_not_found' })
+    const itsComment = onDelivery(ports, limited, { id: 'of a purged run' })
+    await expect(itsComment).rejects.toMatchObject({ code: 'outside_token_limits' })
+    for (const id of ['run_purged', 'of a purged run']) {
+      expect(await onRun(ports, token('operator'), { id })).toBe(id)
+      expect(await onDelivery(ports, token('operator'), { id })).toBe(id)
+    }
+  })
+
+  test('is closed to limited tokens if it does not say how it respects limits', async () => {
     lookups.length = 0
     const limited = onAll(ports, token('operator', ['review']), input)
     await expect(limited).rejects.toMatchObject({ code: 'outside_token_limits' })

@@ -1,24 +1,25 @@
 /**
- * An operation: one use case, the same for every door. It takes what it needs of the system, who
- * is asking, and input that fits its schema in src/contract; it answers with a view from there.
+ * An operation: one use case, the same for every door (HTTP, command line, library). It takes the
+ * ports that it needs, the caller, and input that fits its schema in src/contract. It answers with
+ * a view from there.
  *
  *     export const cancelRun = operation(
  *       { scopes: ['operator'], within: 'run' },
  *       async ({ runs, store }: Pick<OperationPorts, …>, caller, { id }: Named) => …,
  *     )
  *
- * What must hold: an operation checks its reach itself, so that no door can forget it. A door may
- * check it earlier as well, before it reads a body (`operation.reach`).
+ * What must hold: an operation itself checks what the caller may reach, so no door can forget it. A
+ * door may also check it earlier, before it reads a body (`operation.reach`).
  */
 import type { IdempotencyKey } from '../store.ts'
 import type { Caller } from './caller.ts'
 import { checkReach, type Reach, type ReachStore } from './reach.ts'
 
-/** What belongs to this one call rather than to what is asked for. */
+/** Options of one call, which are not part of the input. */
 export interface CallOptions {
-  /** Commits the answer with the effect: a repeat is answered alike. */
+  /** Stores the answer in the same commit as the effect, so a repeat gets the same answer. */
   readonly once?: IdempotencyKey | undefined
-  /** Ends a wait early. */
+  /** Ends the wait early when it aborts. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -34,7 +35,7 @@ type Perform<Ports, Input, Output> = (
   options: CallOptions,
 ) => Promise<Output>
 
-/** What an operation on one run or delivery is about. */
+/** The id of the run, delivery, webhook or token that an operation is about. */
 export interface Named {
   readonly id: string
 }
@@ -62,7 +63,7 @@ export function operation<Ports, Input, Output>(
     options: CallOptions = {},
   ): Promise<Output> => {
     const { id } = (input ?? {}) as Partial<Named>
-    // The overloads see to it that there is a store where a run or delivery has to be looked up.
+    // The overloads ensure that there is a store if a run or delivery has to be read.
     await checkReach(ports as { readonly store: ReachStore }, reach, caller, id)
     return await perform(ports, caller, input, options)
   }

@@ -1,10 +1,10 @@
-/** What operations are given. Each takes the part that it needs. */
+/** What operations need of the system. Each takes only its part. */
 import type { AuditFeed } from '../audit/feed.ts'
 import type { WhyStore } from '../audit/why.ts'
 import type { Report } from '../doctor/report.ts'
 import type { BudgetLimits } from '../domain/outbox/budget.ts'
 import type { PublishRights } from '../domain/outbox/publish-rights.ts'
-import type { CatchUpReport } from '../intake/catch-up-report.ts'
+import type { CatchUpReport } from '../intake/catch-up/catch-up-report.ts'
 import type { Intake } from '../intake/intake.ts'
 import type { CheckIsOurs } from '../outbox/is-ours.ts'
 import type { Random } from '../random.ts'
@@ -15,14 +15,14 @@ export interface OperationPorts {
   readonly store: OperationStore
   readonly runs: Runs
   readonly intake: Pick<Intake, 'replay'>
-  /** Looks now for webhooks that never came and changes without one. */
+  /** Looks now for webhooks that never arrived and changes without a webhook. */
   readonly catchUp: () => Promise<CatchUpReport>
   readonly auditFeed: AuditFeed
   /** What runs of a type may publish. */
   readonly publishRights: (type: string) => PublishRights
-  /** Rejects where what an operator names on GitHub is not that delivery's. */
+  /** Rejects if the id that an operator gives is not this delivery's on GitHub. */
   readonly checkIsOurs: CheckIsOurs
-  /** What each identity may write. */
+  /** How much each identity may write. */
   readonly budgetLimits: BudgetLimits
   readonly random: Random
   /** The server examines itself; never rejects. */

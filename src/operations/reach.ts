@@ -2,8 +2,8 @@
  * What a caller may reach: by its scope, by the repositories and types that its token is limited
  * to, and, for a run token, by its run.
  *
- * What must hold: the scope is checked before anything is looked up. An operation that does not
- * say how it stays within limits is closed to limited tokens.
+ * What must hold: the scope is checked before anything is read from the store. If an operation does
+ * not declare how it stays within limits, limited tokens may not call it.
  */
 import type { Run } from '../domain/run.ts'
 import {
@@ -13,7 +13,7 @@ import {
   type RepositoryPlace,
   type TokenLimits,
 } from '../domain/token-limits.ts'
-import { ForbiddenError } from '../errors.ts'
+import { ForbiddenError, runNotFound } from '../errors.ts'
 import type { StorePart } from '../store.ts'
 import { isAdmin, limitsOf, type Caller, type Scope } from './caller.ts'
 
@@ -24,12 +24,12 @@ import { isAdmin, limitsOf, type Caller, type Scope } from './caller.ts'
 export type Within = 'run' | 'delivery' | 'itself'
 
 export interface Reach {
-  /** The admin always may. */
+  /** An admin always has access. */
   readonly scopes: readonly Scope[]
   readonly within?: Within
 }
 
-/** Everybody with a token of their own; a run token is for one run. */
+/** Every token except a run token, which is for one run. */
 export const anyToken: readonly Scope[] = ['operator', 'worker', 'read', 'bot']
 
 export type ReachStore = StorePart<{
@@ -39,8 +39,8 @@ export type ReachStore = StorePart<{
 }>
 
 /**
- * Rejects what the caller may not reach. `id`: the run or delivery it is about. The scope comes
- * first and needs no look at the store.
+ * Rejects if the caller may not reach it. `id`: the run or delivery it is about. The scope is
+ * checked first, without reading the store.
  */
 export async function checkReach(
   { store }: { readonly store: ReachStore },
@@ -55,9 +55,12 @@ export async function checkReach(
   if (within !== 'delivery') return
   const delivery = await store.outbox.delivery(id)
   if (delivery === null) return
-  // A delivery without a run is within nobody's limits.
+  // A delivery that never had a run is outside of all limits.
   if (delivery.runId === null) throw tooWide(limits)
-  await checkRun(store, limits, delivery.runId)
+  const run = await store.runs.get(delivery.runId)
+  // A purged run leaves its comment's delivery behind, and nothing says which limits it was within.
+  if (run === null) throw outsideLimits(limits, `delivery ${id}`)
+  await checkLimits(store, limits, run)
 }
 
 function checkScope({ scopes, within }: Reach, caller: Caller, id: unknown): void {
@@ -72,16 +75,23 @@ function hasScope(scopes: readonly Scope[], caller: Caller, id: unknown): boolea
   return scopes.some((scope) => scope !== 'run' && scope === held)
 }
 
-/** A run that does not exist passes: the operation answers that it is not found. */
+/**
+ * A run that does not exist is refused here, before the operation: the audit may still tell its
+ * history, and nothing says which limits it was within.
+ */
 export async function checkRun(
   store: ReachStore,
   limits: TokenLimits,
   runId: string,
 ): Promise<void> {
   const run = await store.runs.get(runId)
-  if (run === null) return
+  if (run === null) throw runNotFound(runId)
+  await checkLimits(store, limits, run)
+}
+
+async function checkLimits(store: ReachStore, limits: TokenLimits, run: Run): Promise<void> {
   const fits = reachesType(limits, run.type) && reachesRepository(limits, await placeOf(store, run))
-  if (!fits) throw outsideLimits(limits, `run ${runId}`)
+  if (!fits) throw outsideLimits(limits, `run ${run.id}`)
 }
 
 async function placeOf(store: ReachStore, run: Run): Promise<RepositoryPlace | null> {

@@ -1,6 +1,6 @@
 /**
- * How the answer that is kept under an idempotency key is sealed. It may hold a lease or a token,
- * so it is encrypted under a secret of the caller's that is not stored anywhere.
+ * Encrypts the answer that is stored for an idempotency key. The answer may contain a lease or a
+ * token. So its key is a secret of the caller's that is not stored anywhere.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto'
 import type { Random } from '../random.ts'
@@ -10,11 +10,11 @@ const ivBytes = 12
 const tagBytes = 16
 
 export interface SealedCall {
-  /** What makes two calls one: whose they are, what they do, and the caller's key. */
+  /** Equal for a call and its repeat: the caller, the operation and the caller's key. */
   readonly call: readonly string[]
-  /** Another input under the same call is refused. */
+  /** A repeat with another input is refused. */
   readonly input: unknown
-  /** Opens the answer again. */
+  /** Encrypts and decrypts the answer. */
   readonly secret: string
 }
 

@@ -1,41 +1,40 @@
 /**
- * Whether what an operator names on GitHub is this delivery's: ours, and on its thread or commit.
- * Whatever is taken for a delivery's own is overwritten by its next version, so a slip must not
- * hand over somebody else's comment.
+ * Checks an id that an operator gives when confirming a delivery. The thing on GitHub must be ours,
+ * must belong to this delivery and must be on its thread or commit. The next version of the
+ * delivery overwrites it, so a wrong id must never reach somebody else's comment.
  */
 import { ConflictError, deliveryNotFound } from '../errors.ts'
 import type { Channel, Ownership } from '../channel.ts'
 import type { PlacedDelivery } from '../store/outbox-store.ts'
 import type { Store } from '../store.ts'
-import type { OwnAuthors } from './own-authors.ts'
-import type { Places } from './places.ts'
-import { targetOf } from './target-of.ts'
+import { targetOf, type RepositoryIds } from './publishing-parts.ts'
 
-/** Rejects with `not_ours`, or with `not_checked` when GitHub could not be asked. */
+/** Rejects with `not_ours`, or with `not_checked` if GitHub could not be asked. */
 export type CheckIsOurs = (deliveryId: string, providerId: string) => Promise<void>
 
 export interface OwnershipParts {
   readonly store: Store
   readonly channels: ReadonlyMap<string, Channel>
-  readonly authors: Pick<OwnAuthors, 'learn'>
-  readonly places: Places
+  /** Finds out and stores which account we act as. */
+  readonly learnOwnAccount: () => Promise<void>
+  readonly repositoryIds: RepositoryIds
 }
 
 export function createIsOurs(parts: OwnershipParts): CheckIsOurs {
-  const { store, channels, authors } = parts
+  const { store, channels } = parts
   return async (deliveryId, providerId) => {
     const placed = await store.outbox.placed(deliveryId)
     if (placed === null) throw deliveryNotFound(deliveryId)
-    // What was sent is final: confirming it once more changes nothing.
+    // A sent delivery is final, so confirming it again changes nothing.
     if (placed.delivery.status === 'SENT') return
     const channel = channels.get(placed.delivery.channel)
-    if (channel === undefined) throw notChecked('this program has no such channel')
+    if (channel === undefined) throw notChecked('this process does not have its channel')
     try {
-      await authors.learn()
-      const target = targetOf(await withId(parts, placed, channel))
+      await parts.learnOwnAccount()
+      const target = targetOf(await withRepositoryId(parts, placed, channel))
       const content: unknown = JSON.parse(placed.delivery.content)
       const found = await channel.ownershipOf?.({ target, providerId, content }, Infinity)
-      if (found === undefined) throw notChecked('nobody can look at what this channel publishes')
+      if (found === undefined) throw notChecked('what this channel publishes cannot be looked at')
       if (found !== 'ours') throw notOurs(placed, providerId, found)
     } catch (error) {
       const failure = channel.declaration.failureOf(error)
@@ -44,14 +43,14 @@ export function createIsOurs(parts: OwnershipParts): CheckIsOurs {
   }
 }
 
-async function withId(
-  { store, places }: OwnershipParts,
+async function withRepositoryId(
+  { store, repositoryIds }: OwnershipParts,
   placed: PlacedDelivery,
   { declaration }: Channel,
 ): Promise<PlacedDelivery> {
   if (placed.delivery.repositoryId === null) return placed
   if (placed.repoGithubId === null || placed.unverifiedName !== null) {
-    const finding = await places.learn(placed, declaration)
+    const finding = await repositoryIds.learn(placed, declaration)
     if (finding.what === 'look_failed') throw notChecked(finding.trouble.text)
   }
   const now = await store.outbox.placed(placed.delivery.id)

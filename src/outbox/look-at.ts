@@ -1,23 +1,26 @@
 /**
- * One look at GitHub: whether what we sent without an answer is there, whether what we know of
- * still stands, whether there are two.
+ * One look at GitHub. It finds out whether an unanswered request was done, whether an output that
+ * we know is still there, and whether there are two copies of it.
  */
 import type { LookResult } from '../channel.ts'
-import type { NextStep } from '../domain/outbox/next-step.ts'
+import type { NextStep } from '../domain/outbox/protocol/next-step.ts'
 import type { Finding } from '../domain/outbox/outcome.ts'
 import { queueName } from '../domain/outbox/queue.ts'
-import { looksOf, type LookFailure } from './outcome-of.ts'
-import { record, type PublishingJob, type PublishingParts } from './publishing-parts.ts'
-import { admissionOf, failureOf, takeTurn } from './take-turn.ts'
+import { looksOf, type LookFailure } from './classify-error.ts'
+import { recordFinding, type PublishingJob, type PublishingParts } from './publishing-parts.ts'
+import { admissionOf, lookFailureOf, withSlot } from './with-slot.ts'
 
-type Look = Exclude<NextStep['what'], 'write' | 'remove' | 'nothing' | 'save' | 'resend' | 'hold'>
+type Look = Exclude<
+  NextStep['what'],
+  'write' | 'remove' | 'nothing' | 'reserve' | 'resend' | 'hold'
+>
 
 export function lookAt(
   parts: PublishingParts,
   job: PublishingJob,
   { what }: { readonly what: Look },
 ): Promise<void> {
-  return takeTurn(parts, job, job.target, (identity) => lookAs(parts, job, what, identity))
+  return withSlot(parts, job, job.target, (identity) => lookAs(parts, job, what, identity))
 }
 
 async function lookAs(
@@ -30,41 +33,44 @@ async function lookAs(
   const { leased, channel, target, prepared } = job
   const blockedUntil = await store.outbox.blockedUntil(identity)
   if (blockedUntil !== null) {
-    await record(parts, leased, { what: 'look_limited', until: blockedUntil })
+    await recordFinding(parts, leased, { what: 'look_limited', until: blockedUntil })
     return
   }
   try {
     const since = sinceOf(parts, job, what)
     const mayBeAnother = what === 'settle' && leased.delivery.protocol.restored !== undefined
     if (channel.look === undefined) {
-      await record(parts, leased, cannotLook)
+      await recordFinding(parts, leased, cannotLook)
       return
     }
     const seen = await channel.look({ target, prepared, since, mayBeAnother }, job.lookBy)
     const isTurn = leased.fromQueue === queueName(identity, leased.delivery.channel)
-    await record(parts, leased, await findingOf(job, what, seen, isTurn))
+    await recordFinding(parts, leased, await findingOf(job, what, seen, isTurn))
   } catch (error) {
-    const shut = await admissionOf(channel).shutOut(error, job.target, identity)
-    const isShut = shut !== null && shut !== 'not_now'
-    const failed: LookFailure = isShut
-      ? { what: 'look_limited', until: shut.until }
-      : failureOf(parts, job, error)
-    if (failed.what === 'look_limited' && !isShut) {
+    const block = await admissionOf(channel).blockAfter(error, job.target, identity)
+    const isBlocked = block !== null && block !== 'not_now'
+    const failed: LookFailure = isBlocked
+      ? { what: 'look_limited', until: block.until }
+      : lookFailureOf(parts, job, error)
+    if (failed.what === 'look_limited' && !isBlocked) {
       await store.outbox.blockIdentity(identity, failed.until, 'rate_limited', 'publisher')
     }
-    await record(parts, leased, failed)
+    await recordFinding(parts, leased, failed)
   }
 }
 
-/** Its declaration asks for what the channel cannot do. */
+/** The channel's declaration asks for a look, but the channel has no `look`. */
 const cannotLook: LookFailure = {
   what: 'look_failed',
-  trouble: { code: 'cannot_look', text: 'nobody can look at what this channel publishes' },
+  trouble: { code: 'cannot_look', text: 'what this channel publishes cannot be looked at' },
   after: null,
   permanent: true,
 }
 
-/** Where the id is known it is asked for; what may be there without our knowledge is listed. */
+/**
+ * From when on the look lists what is there. Null if it reads by the known id. An output that may
+ * be there without our knowledge can only be found by listing.
+ */
 function sinceOf(
   { store, clock }: PublishingParts,
   { delivery }: PublishingJob,

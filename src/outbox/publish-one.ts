@@ -1,25 +1,29 @@
 /**
- * One delivery, one step: whatever has to be done next about it is done once, its outcome stored.
+ * Does the next step of one delivery and stores the outcome.
  *
  *   lease (by the publisher) ─▶ prepare ─▶ begin: attempt and budget, committed ─▶ send ─▶ end
  *
- * If we die before `begin` is committed, nothing left. After it, the next holder finds an attempt
- * without an outcome and looks before it sends. If no answer ever comes, the same. If we are late,
- * the request does not leave (`sendBy`); if it left all the same, our outcome is refused by the
- * lease and the target read again.
+ * If the process dies before `begin` is committed, nothing was sent. If it dies later, or no answer
+ * comes, the next holder finds an attempt without an outcome and looks before it sends. If the
+ * process is late, the request does not leave (`sendBy`). If it left all the same, the store
+ * refuses our outcome, because the lease is lost, and the target is read again.
  */
 import type { Channel, Prepared, Target } from '../channel.ts'
-import type { NextStep } from '../domain/outbox/next-step.ts'
-import { nextStep } from '../domain/outbox/next-step.ts'
+import type { NextStep } from '../domain/outbox/protocol/next-step.ts'
+import { nextStep } from '../domain/outbox/protocol/next-step.ts'
 import type { Finding } from '../domain/outbox/outcome.ts'
 import { InvalidInputError, StoreContendedError, StoreUnavailableError } from '../errors.ts'
 import type { LeasedDelivery } from '../store/outbox-store.ts'
+import { unexpectedFailure } from './classify-error.ts'
 import { lookAt } from './look-at.ts'
-import { brokenOff } from './outcome-of.ts'
-import { record, type PublishingJob, type PublishingParts } from './publishing-parts.ts'
+import {
+  recordFinding,
+  targetOf,
+  type PublishingJob,
+  type PublishingParts,
+} from './publishing-parts.ts'
 import { remove, write } from './send.ts'
-import { takeTurn } from './take-turn.ts'
-import { targetOf } from './target-of.ts'
+import { withSlot } from './with-slot.ts'
 
 export async function publishOne(
   parts: PublishingParts,
@@ -32,16 +36,20 @@ export async function publishOne(
   if (channel === undefined) {
     const text = `this process has no channel ${delivery.channel}`
     const trouble = { code: 'no_channel', text }
-    // A newer node may have it: this one may be about to be replaced.
+    // A newer version of Holdfast may have this channel and may be about to replace this process.
     const finding = { what: 'look_failed', trouble, after: null, permanent: false } as const
-    await record(parts, leased, finding)
+    await recordFinding(parts, leased, finding)
     return
   }
-  if (isUnplaced(leased)) {
+  if (needsRepositoryId(leased)) {
     const repo = leased.unverifiedName ?? leased.repo
     const place = { repo, repoGithubId: null, address: null }
-    await takeTurn(parts, { leased, channel }, place, async () => {
-      await record(parts, leased, await parts.places.learn(leased, channel.declaration))
+    await withSlot(parts, { leased, channel }, place, async () => {
+      await recordFinding(
+        parts,
+        leased,
+        await parts.repositoryIds.learn(leased, channel.declaration),
+      )
     })
     return
   }
@@ -49,32 +57,32 @@ export async function publishOne(
   const found = await prepare(parts, channel, target, leased)
   if (found === null) return
   if ('what' in found) {
-    await record(parts, leased, found)
+    await recordFinding(parts, leased, found)
     return
   }
   const job: PublishingJob = { leased, delivery, channel, target, prepared: found, sendBy, lookBy }
   const isOld = await threadIsOld(parts, leased)
-  await take(parts, job, nextStep(delivery, channel.declaration, isOld, store.now()))
+  await carryOut(parts, job, nextStep(delivery, channel.declaration, isOld, store.now()))
 }
 
-function take(parts: PublishingParts, job: PublishingJob, step: NextStep): Promise<void> {
+function carryOut(parts: PublishingParts, job: PublishingJob, step: NextStep): Promise<void> {
   switch (step.what) {
     case 'write':
       return write(parts, job, step.action)
     case 'remove':
       return remove(parts, job, step.providerId)
     case 'nothing':
-    case 'save':
+    case 'reserve':
     case 'resend':
     case 'hold':
-      return record(parts, job.leased, { what: step.what })
+      return recordFinding(parts, job.leased, { what: step.what })
     default:
       return lookAt(parts, job, step)
   }
 }
 
-/** Where its repository is, by GitHub's id, has to be learnt first. */
-function isUnplaced({ delivery, repoGithubId, unverifiedName }: LeasedDelivery): boolean {
+/** GitHub's id of its repository must be learnt first. */
+function needsRepositoryId({ delivery, repoGithubId, unverifiedName }: LeasedDelivery): boolean {
   if (delivery.repositoryId === null) return false
   return repoGithubId === null || unverifiedName !== null
 }
@@ -82,8 +90,9 @@ function isUnplaced({ delivery, repoGithubId, unverifiedName }: LeasedDelivery):
 type Unprepared = Extract<Finding, { what: 'invalid' | 'look_failed' | 'unprepared' }>
 
 /**
- * Null when somebody else has the delivery by now. Where nobody came back from it before, its
- * beginning and its end are stored: whoever dies in between died of it, and not of anything else.
+ * Returns null if another process has taken the delivery. If an earlier holder was lost before it
+ * sent anything, the beginning and the end of the preparation are stored. So a process that dies in
+ * between is known to have died of this preparation.
  */
 function prepare(
   parts: PublishingParts,
@@ -93,11 +102,11 @@ function prepare(
 ): Promise<Prepared | Unprepared | null> {
   if (!leased.wasLost) return prepareNow(parts, channel, target, leased)
   const { outbox } = parts.store
-  return parts.carefully(async () => {
-    if ((await outbox.notePreparation(leased.hold, 'begins')) === 'lost') return null
+  return parts.oneAtATime(async () => {
+    if ((await outbox.notePreparation(leased.lease, 'begins')) === 'lost') return null
     const found = await prepareNow(parts, channel, target, leased)
     if ('what' in found) return found
-    return (await outbox.notePreparation(leased.hold, 'ended')) === 'lost' ? null : found
+    return (await outbox.notePreparation(leased.lease, 'ended')) === 'lost' ? null : found
   })
 }
 
@@ -119,7 +128,7 @@ async function prepareNow(
       return { what: 'invalid', trouble: { code: error.code, text: error.message } }
     }
     log.error({ err: error, delivery_id: delivery.id }, 'Could not prepare a delivery')
-    const { trouble } = brokenOff(error)
+    const { trouble } = unexpectedFailure(error)
     if (error instanceof StoreUnavailableError || error instanceof StoreContendedError) {
       return { what: 'look_failed', trouble, after: null, permanent: false }
     }
@@ -128,7 +137,7 @@ async function prepareNow(
   }
 }
 
-/** Something of ours may stand there that this store does not know of. */
+/** The thread may have an output of ours that this store does not know. */
 async function threadIsOld(
   { store }: PublishingParts,
   { threadCreatedAt }: LeasedDelivery,

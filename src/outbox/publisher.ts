@@ -1,30 +1,29 @@
 /**
- * The publisher: takes what is due and does the next step of each, several at a time. Any number of
- * processes may publish from one store; the lease says who does which.
+ * The publisher: takes deliveries that are due and does the next step of each, several at a time.
+ * Any number of processes may publish from one store. The lease says which process has a delivery.
  *
- * What must hold: no request leaves later than its lease allows; a step that fails unexpectedly
- * takes no other down, and is taken up again when its lease is over.
+ * What must hold: no request leaves later than its lease allows. A step that fails unexpectedly
+ * does not stop the others, and it is tried again when its lease is over.
  */
 import { SetupError } from '../errors.ts'
 import type { LeasedDelivery } from '../store/outbox-store.ts'
 import type { Cancel } from '../scheduler.ts'
-import { Slots } from './slots.ts'
-import { createOneAtATime } from './one-at-a-time.ts'
 import { publishOne } from './publish-one.ts'
-import type { PublishingParts } from './publishing-parts.ts'
+import { createOneAtATime, type PublishingParts } from './publishing-parts.ts'
+import { Slots } from './slots.ts'
 
 const errorPauseMs = 1000
 
-export interface PublisherOptions extends Omit<PublishingParts, 'slots' | 'carefully'> {
-  /** How many are in hand at once. */
+export interface PublisherOptions extends Omit<PublishingParts, 'slots' | 'oneAtATime'> {
+  /** How many slots this process has. */
   readonly atOnceMax?: number
 }
 
 export interface Publisher {
   start(): void
-  /** Looks now, not at the next turn. */
+  /** Checks now for due deliveries, not at the next poll. */
   wake(): void
-  /** Ends when what is in hand is done; nothing new is taken. */
+  /** Takes nothing new, and resolves when the steps under way are done. */
   stop(): Promise<void>
 }
 
@@ -41,14 +40,13 @@ export function createPublisher(options: PublisherOptions): Publisher {
 class StorePublisher implements Publisher {
   readonly #options: PublisherOptions
   readonly #slots: Slots
-  readonly #carefully = createOneAtATime()
-  readonly #inHand = new Set<Promise<void>>()
+  readonly #oneAtATime = createOneAtATime()
+  readonly #underWay = new Set<Promise<void>>()
   #state: 'new' | 'started' | 'stopped' = 'new'
   #cancel: Cancel | undefined
-  #looking: Promise<void> | null = null
-  #again = false
-  /** The last look found something to do. */
-  #found = false
+  #polling: Promise<void> | null = null
+  #mustPollAgain = false
+  #lastPollFoundWork = false
 
   constructor(options: PublisherOptions) {
     this.#options = options
@@ -64,15 +62,15 @@ class StorePublisher implements Publisher {
   wake(): void {
     this.#cancel?.()
     if (this.#state !== 'started') return
-    if (this.#looking !== null) {
-      this.#again = true
+    if (this.#polling !== null) {
+      this.#mustPollAgain = true
       return
     }
-    this.#again = false
-    this.#looking = this.#look().then((pauseMs) => {
-      this.#looking = null
+    this.#mustPollAgain = false
+    this.#polling = this.#poll().then((pauseMs) => {
+      this.#polling = null
       if (this.#state !== 'started') return
-      if (this.#again) this.wake()
+      if (this.#mustPollAgain) this.wake()
       else {
         this.#cancel = this.#options.scheduler.afterInBackground(pauseMs, () => this.wake())
       }
@@ -82,35 +80,35 @@ class StorePublisher implements Publisher {
   async stop(): Promise<void> {
     this.#state = 'stopped'
     this.#cancel?.()
-    await this.#looking
-    await Promise.all(this.#inHand)
+    await this.#polling
+    await Promise.all(this.#underWay)
   }
 
-  /** Resolves to how long nothing has to be looked for. */
-  async #look(): Promise<number> {
+  /** Resolves to the time until the next poll. */
+  async #poll(): Promise<number> {
     const { store, clock, log } = this.#options
     const { pollMs } = store.outbox.rules
     try {
-      // While there was something at the last look, there may be more: that is not asked twice.
-      const waitMs = this.#found ? 0 : await this.#nothingForMs()
+      // If the last poll found something, there may be more, so the first question is skipped.
+      const waitMs = this.#lastPollFoundWork ? 0 : await this.#msUntilDue()
       if (waitMs > 0) return waitMs
-      // The lease is counted from before it was asked for: ours ends before the store's.
+      // Counted from before the request, so that our lease ends before the store's.
       const leasedAtMs = clock.monotonicMs()
       const room = this.#slots.room()
       if (room === null) return pollMs
       const leased = await store.outbox.lease(room)
       for (const one of leased) this.#take(one, leasedAtMs)
-      const waited = this.#found
-      this.#found = leased.length > 0
-      return waited && !this.#found ? await this.#nothingForMs() : pollMs
+      const hadWork = this.#lastPollFoundWork
+      this.#lastPollFoundWork = leased.length > 0
+      return hadWork && !this.#lastPollFoundWork ? await this.#msUntilDue() : pollMs
     } catch (error) {
       log.error({ err: error }, 'Could not read which deliveries are due; trying again')
       return errorPauseMs
     }
   }
 
-  /** A look at the heads of the queues, which changes nothing. */
-  async #nothingForMs(): Promise<number> {
+  /** Reads the store and changes nothing. */
+  async #msUntilDue(): Promise<number> {
     const { store } = this.#options
     const { pollMs } = store.outbox.rules
     const dueAt = await store.outbox.nextDueAt()
@@ -122,20 +120,20 @@ class StorePublisher implements Publisher {
     const lookBy = leasedAtMs + deliveryLeaseMs - leaseMarginMs
     const sendBy = lookBy - requestTimeoutMs
     const release = this.#slots.take(leased)
-    const parts = { ...this.#options, slots: this.#slots, carefully: this.#carefully }
+    const parts = { ...this.#options, slots: this.#slots, oneAtATime: this.#oneAtATime }
     const done = publishOne(parts, leased, { sendBy, lookBy })
       .catch((error: unknown) => {
-        const told = { err: error, delivery_id: leased.delivery.id }
+        const facts = { err: error, delivery_id: leased.delivery.id }
         this.#options.log.error(
-          told,
+          facts,
           'Publishing a delivery was interrupted; it is tried again when its lease ends',
         )
       })
       .then(() => {
-        this.#inHand.delete(done)
+        this.#underWay.delete(done)
         release()
         this.wake()
       })
-    this.#inHand.add(done)
+    this.#underWay.add(done)
   }
 }

@@ -1,25 +1,24 @@
-/** What every step of publishing works with, and the one way to store what a step found. */
+/** What all parts of the publisher use, and the one function that stores a finding. */
 import type { Channel, Prepared, Target } from '../channel.ts'
 import type { Clock } from '../clock.ts'
 import type { BudgetLimits } from '../domain/outbox/budget.ts'
+import type { ChannelDeclaration } from '../domain/outbox/channel-declaration.ts'
 import type { Delivery } from '../domain/outbox/delivery.ts'
 import type { Finding } from '../domain/outbox/outcome.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
-import type { LeasedDelivery } from '../store/outbox-store.ts'
+import type { LeasedDelivery, PlacedDelivery } from '../store/outbox-store.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Store } from '../store.ts'
 import type { Slots } from './slots.ts'
-import type { OneAtATime } from './one-at-a-time.ts'
-import type { Places } from './places.ts'
 
 export interface PublishingParts {
   readonly store: Store
   readonly channels: ReadonlyMap<string, Channel>
-  readonly places: Places
+  readonly repositoryIds: RepositoryIds
   readonly slots: Slots
-  /** For preparations that may end the process: only one of them can have done it. */
-  readonly carefully: OneAtATime
+  /** For preparations that may kill the process: then it is clear which one did. */
+  readonly oneAtATime: OneAtATime
   readonly limits: BudgetLimits
   readonly clock: Clock
   readonly scheduler: Scheduler
@@ -27,28 +26,68 @@ export interface PublishingParts {
   readonly log: Log
 }
 
-/** One delivery that is ours for one lease, ready to be sent. */
+/** Port: finds out which id a repository has on the other side. */
+export interface RepositoryIds {
+  /** Only for deliveries about a repository. */
+  learn(placed: DeliveryWithoutId, channel: ChannelDeclaration): Promise<Finding>
+}
+
+export type DeliveryWithoutId = Pick<PlacedDelivery, 'repo' | 'unverifiedName' | 'delivery'>
+
+/** One delivery that this process has leased and prepared for sending. */
 export interface PublishingJob {
   readonly leased: LeasedDelivery
   readonly delivery: Delivery
   readonly channel: Channel
   readonly target: Target
   readonly prepared: Prepared
-  /** On the monotonic clock. A read changes nothing and may take as long as the lease. */
+  /** On the monotonic clock. A write must leave before `sendBy`. */
   readonly sendBy: number
+  /** A read changes nothing, so it may take as long as the lease. */
   readonly lookBy: number
 }
 
-export async function record(
+export async function recordFinding(
   { store, log }: PublishingParts,
-  { hold, delivery }: LeasedDelivery,
+  { lease, delivery }: LeasedDelivery,
   finding: Finding,
 ): Promise<void> {
-  const result = await store.outbox.record(hold, finding)
-  const told = { delivery_id: delivery.id, found: finding.what, result }
-  log.debug(told, 'Checked a delivery on GitHub')
+  const result = await store.outbox.record(lease, finding)
+  const facts = { delivery_id: delivery.id, found: finding.what, result }
+  log.debug(facts, 'Checked a delivery on GitHub')
 }
 
-export function toStoreTime({ store, clock }: PublishingParts) {
+export function toStoreTime({ store, clock }: Pick<PublishingParts, 'store' | 'clock'>) {
   return (ourMs: number): number => ourMs - clock.wallMs() + store.now()
+}
+
+/** The delivery in the form that its channel takes. */
+export function targetOf(placed: PlacedDelivery): Target {
+  const { delivery, repo, repoGithubId, ownRepositoryIds } = placed
+  const { id, thread, sha, address, name, markerKey, providerId } = delivery
+  return {
+    deliveryId: id,
+    repo,
+    repoGithubId,
+    ownRepositoryIds,
+    thread,
+    sha,
+    address,
+    name,
+    markerKey,
+    laterKeys: delivery.protocol.restored?.laterKeys ?? [],
+    providerId,
+  }
+}
+
+/** Does one piece of work after the other. A piece that fails does not stop the others. */
+export type OneAtATime = <T>(work: () => Promise<T>) => Promise<T>
+
+export function createOneAtATime(): OneAtATime {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const done = last.then(work, work)
+    last = done
+    return done
+  }
 }

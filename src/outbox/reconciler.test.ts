@@ -1,4 +1,4 @@
-// Goal: one pass of the reconciler: what was forgotten is closed, what waits is told once.
+// Goal: one pass of the reconciler closes forgotten outputs and reports each problem once.
 import { beforeEach, expect, it } from 'vitest'
 import type { Log } from '../log.ts'
 import type { OutboxBacklog } from '../store/outbox-store.ts'
@@ -53,33 +53,33 @@ function reconciler(closes = (limit: number) => limit) {
   return createReconciler({ store, scheduler: systemScheduler, log })
 }
 
-it('closes what was forgotten, bite after bite', async () => {
+it('the reconciler closes forgotten outputs in batches until none is left', async () => {
   forgotten = 250
   await reconciler().kick()
   expect(forgotten).toBe(0)
   expect(lines).toEqual(['warn Closed what ended runs still showed as in progress on GitHub'])
 })
 
-it('goes on closing what ended runs had too much of, without a word', async () => {
+it('the reconciler closes surplus outputs of ended runs until none is left, and logs nothing', async () => {
   bitesLeft = 30
   await reconciler().kick()
   expect(bitesLeft).toBe(0)
   expect(lines).toEqual([])
 })
 
-it('comes to an end where nothing can be closed', async () => {
+it('a pass ends even if nothing can be closed', async () => {
   forgotten = 250
   await reconciler(() => 0).kick()
   expect(forgotten).toBe(250)
 })
 
-it('says nothing while all is well', async () => {
+it('the reconciler logs nothing while publishing is not behind', async () => {
   backlog = { ...nothing, oldestAt: now - minuteMs }
   await reconciler().kick()
   expect(lines).toEqual([])
 })
 
-it('tells once of what waits too long, of what was given up, and that it is over', async () => {
+it('the reconciler logs once that deliveries wait too long, that some failed, and that it is over', async () => {
   const loop = reconciler()
   const passes = async () => {
     await loop.kick()
@@ -100,7 +100,7 @@ it('tells once of what waits too long, of what was given up, and that it is over
   ])
 })
 
-it('goes on after a pass that failed', async () => {
+it('the reconciler continues after a pass that failed', async () => {
   const loop = reconciler((limit) => {
     if (forgotten > 0) throw new Error('away')
     return limit

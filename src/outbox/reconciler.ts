@@ -1,10 +1,10 @@
 /**
- * The reconciler: at start and every minute it closes what ended runs left announced or had too
- * much of to close at once, and says when deliveries wait too long or were given up. Any number of
- * processes may do it at once.
+ * The reconciler runs at start and every minute. It closes what ended runs still show as in
+ * progress and what was too much to close in one transaction. It logs when deliveries wait too long
+ * or have failed. Any number of processes may do this at the same time.
  *
- * What must hold: nothing stays "in progress" on GitHub because something was forgotten; a state of
- * things is told once, and again only when it changes.
+ * What must hold: nothing stays "in progress" on GitHub because something was forgotten. The same
+ * trouble is logged once, and again only when it changes.
  */
 import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
@@ -14,10 +14,10 @@ import type { Scheduler } from '../scheduler.ts'
 import type { Store } from '../store.ts'
 
 const everyMs = 60_000
-const biteMax = 100
-/** Those that cannot be closed would be found again and again. */
-const bitesMax = 100
-/** Confirming, settling and a usual rate limit are over by then. */
+const batchMax = 100
+/** Runs that cannot be closed are found again each time, so the number of batches is limited. */
+const batchesMax = 100
+/** Longer than confirming, settling and a usual rate limit take. */
 const longMs = 10 * 60_000
 
 export interface ReconcilerOptions {
@@ -29,30 +29,30 @@ export interface ReconcilerOptions {
 }
 
 export function createReconciler({ store, scheduler, log }: ReconcilerOptions): BackgroundLoop {
-  let told = noTrouble
+  let loggedTrouble = noTrouble
 
   async function closeForgotten(): Promise<void> {
     let runs = 0
-    for (let bite = 0; bite < bitesMax; bite += 1) {
-      const closed = await store.outbox.closeForgotten(biteMax)
+    for (let batch = 0; batch < batchesMax; batch += 1) {
+      const closed = await store.outbox.closeForgotten(batchMax)
       runs += closed
-      if (closed < biteMax) break
+      if (closed < batchMax) break
     }
     if (runs > 0) log.warn({ runs }, 'Closed what ended runs still showed as in progress on GitHub')
   }
 
-  /** What is left after these bites is for the next pass. */
-  async function closeRest(): Promise<void> {
-    for (let bite = 0; bite < bitesMax; bite += 1) {
+  /** The next pass closes what is left after these batches. */
+  async function closeRemaining(): Promise<void> {
+    for (let batch = 0; batch < batchesMax; batch += 1) {
       if (!(await store.outbox.closeRest())) return
     }
   }
 
-  async function tellTrouble(): Promise<void> {
+  async function logTrouble(): Promise<void> {
     const backlog = await store.outbox.backlog()
     const found = troubleIn(backlog, store.now())
-    if (found === told) return
-    told = found
+    if (found === loggedTrouble) return
+    loggedTrouble = found
     if (found === noTrouble) {
       log.info({}, 'Publishing is no longer behind')
       return
@@ -73,8 +73,8 @@ export function createReconciler({ store, scheduler, log }: ReconcilerOptions): 
     everyMs,
     pass: async () => {
       await closeForgotten()
-      await closeRest()
-      await tellTrouble()
+      await closeRemaining()
+      await logTrouble()
     },
     onError: (error) =>
       log.error({ err: error }, 'Could not check for overdue deliveries; trying again'),
@@ -83,7 +83,7 @@ export function createReconciler({ store, scheduler, log }: ReconcilerOptions): 
 
 const noTrouble = ''
 
-/** Equal while nothing has changed that a person would want to hear of again. */
+/** The text stays equal until something changes that is worth another log line. */
 function troubleIn({ oldestAt, failed, unreported }: OutboxBacklog, now: number): string {
   const isOld = oldestAt !== null && now - oldestAt > longMs
   const late = unreported.filter(({ since }) => now - since > longMs).length

@@ -1,23 +1,24 @@
 /**
- * One request that writes: its attempt and its write from the budget are stored before it leaves,
- * its outcome after it. What is not to be sent now goes back to where it waits.
+ * Sends one request that writes. Before it leaves, the attempt is stored and its write is taken
+ * from the budget. After it, the outcome is stored. A delivery that may not be sent now goes back
+ * to its queue.
  */
 import type { Channel, Prepared } from '../channel.ts'
 import type { ChannelDeclaration } from '../domain/outbox/channel-declaration.ts'
 import type { DeliveryAttempt, AttemptAction, Delivery } from '../domain/outbox/delivery.ts'
 import type { AttemptEnd } from '../domain/outbox/outcome.ts'
-import { queueName, wasJustSought } from '../domain/outbox/queue.ts'
+import { queueName, wasJustLookedFor } from '../domain/outbox/queue.ts'
 import { delay } from '../scheduler.ts'
-import { endOfError } from './outcome-of.ts'
+import { attemptEndOf } from './classify-error.ts'
 import {
-  record,
+  recordFinding,
   toStoreTime,
   type PublishingJob,
   type PublishingParts,
 } from './publishing-parts.ts'
-import { admissionOf, takeTurn } from './take-turn.ts'
+import { admissionOf, withSlot } from './with-slot.ts'
 
-/** Only what was just looked for waits so long in its slot: in a queue its look would grow old. */
+/** Only a delivery with a fresh look waits in its slot: in a queue it would need a new look. */
 const shortWaitMs = 1500
 
 export async function write(
@@ -27,29 +28,29 @@ export async function write(
 ): Promise<void> {
   const { leased, delivery, channel, target, prepared, sendBy } = job
   if (stillShows(delivery, channel, prepared)) {
-    await record(parts, leased, { what: 'unchanged', hash: prepared.hash })
+    await recordFinding(parts, leased, { what: 'unchanged', hash: prepared.hash })
     return
   }
-  await attempt(parts, job, action, null, async () => {
+  await sendAttempt(parts, job, action, null, async () => {
     const { providerId, url } = await channel.write(target, prepared, sendBy)
     return { what: 'sent', providerId, url, hash: prepared.hash }
   })
 }
 
-/** A copy; the one that is kept is up to date. */
+/** Removes a copy, after the one that is kept was brought up to date. */
 export function remove(
   parts: PublishingParts,
   job: PublishingJob,
   providerId: string,
 ): Promise<void> {
   const { channel, delivery, target, sendBy } = job
-  return attempt(parts, job, 'remove', providerId, async () => {
+  return sendAttempt(parts, job, 'remove', providerId, async () => {
     await channel.remove?.(target, providerId, sendBy)
     return { what: 'sent', providerId: null, url: null, hash: delivery.sentHash ?? '' }
   })
 }
 
-/** What people set as well may have changed: what a new claim wants is said anew. */
+/** People may have changed a value that they can set too, so a new claim always sends it. */
 function stillShows(
   { protocol, ...sent }: Delivery,
   { declaration }: Channel,
@@ -60,14 +61,14 @@ function stillShows(
   return sent.sentHash === hash && protocol.unsettled !== true && !mayHaveChanged
 }
 
-function attempt(
+function sendAttempt(
   parts: PublishingParts,
   job: PublishingJob,
   action: AttemptAction,
   removes: string | null,
   send: () => Promise<AttemptEnd>,
 ): Promise<void> {
-  return takeTurn(parts, job, job.target, async (identity) => {
+  return withSlot(parts, job, job.target, async (identity) => {
     const begun = await begin(parts, job, action, removes, identity)
     if (begun !== null) await carryOut(parts, job, begun, identity, send)
   })
@@ -84,8 +85,8 @@ async function carryOut(
   const { leased, delivery, channel } = job
   const { action } = begun
   const answered = await answerOf(send, channel.declaration, async (error) => {
-    const shut = await admissionOf(channel).shutOut(error, job.target, identity)
-    const end = endOfError(error, {
+    const block = await admissionOf(channel).blockAfter(error, job.target, identity)
+    const end = attemptEndOf(error, {
       delivery,
       action,
       channel: channel.declaration,
@@ -93,14 +94,14 @@ async function carryOut(
       toStoreTime: toStoreTime(parts),
       rules: store.outbox.rules,
     })
-    if (shut === null || !('trouble' in end)) return end
-    // Nothing was done, and nothing is wrong with what was sent.
+    if (block === null || !('trouble' in end)) return end
+    // GitHub did nothing, and what we sent is not the reason.
     const { trouble } = end
-    return shut === 'not_now'
+    return block === 'not_now'
       ? { what: 'retry', trouble, after: null }
-      : { what: 'rate_limited', until: shut.until, trouble, isKept: true }
+      : { what: 'rate_limited', until: block.until, trouble, isKept: true }
   })
-  const recorded = await store.outbox.endAttempt(leased.hold, {
+  const recorded = await store.outbox.endAttempt(leased.lease, {
     attempt: begun,
     identity,
     ...answered,
@@ -128,17 +129,17 @@ async function answerOf(
     const nothing = { httpStatus: null, requestId: null, githubRequestId: null }
     return { end: await send(), ...nothing }
   } catch (error) {
-    const facts = failureOf(error)
+    const failure = failureOf(error)
     return {
       end: await endOf(error),
-      httpStatus: facts?.httpStatus ?? null,
-      requestId: facts?.requestId ?? null,
-      githubRequestId: facts?.providerRequestId ?? null,
+      httpStatus: failure?.httpStatus ?? null,
+      requestId: failure?.requestId ?? null,
+      githubRequestId: failure?.providerRequestId ?? null,
     }
   }
 }
 
-/** Null when it is not to be sent now; then that has been recorded. */
+/** Returns null if it may not be sent now. That has then been recorded. */
 async function begin(
   parts: PublishingParts,
   { leased, delivery, sendBy }: PublishingJob,
@@ -148,25 +149,25 @@ async function begin(
 ): Promise<DeliveryAttempt | null> {
   const { store, limits, scheduler, clock } = parts
   const { versionFence, versionSeq, channel } = delivery
-  const sought = wasJustSought(delivery)
+  const hasFreshLook = wasJustLookedFor(delivery)
   for (;;) {
     const answer = await store.outbox.beginAttempt({
-      hold: leased.hold,
+      lease: leased.lease,
       action,
       versionFence,
       versionSeq,
       providerId: removes,
       identity,
       limits,
-      isTurn: leased.fromQueue === queueName(identity, channel) || sought,
+      isTurn: leased.fromQueue === queueName(identity, channel) || hasFreshLook,
     })
     if (answer.result === 'begun') return answer.attempt
     if (answer.result !== 'budget') return null
     const waitMs = answer.until - store.now()
-    if (!sought || waitMs > shortWaitMs || clock.monotonicMs() + waitMs >= sendBy) {
-      // A block is waited out by each on its own, because its deadline waits with it.
+    if (!hasFreshLook || waitMs > shortWaitMs || clock.monotonicMs() + waitMs >= sendBy) {
+      // During a block each delivery waits by itself, because the block also moves its deadline.
       const queue = answer.why === 'blocked' ? null : queueName(identity, channel)
-      await record(parts, leased, { what: 'budget', until: answer.until, queue })
+      await recordFinding(parts, leased, { what: 'budget', until: answer.until, queue })
       return null
     }
     await delay(scheduler, Math.max(1, waitMs))

@@ -1,27 +1,28 @@
 /**
- * How much of this process one party may have in hand. A hand is busy for as long as a request
- * takes: whoever has many due, or is answered slowly, must leave some to the others. Progress
- * leaves some to creates and ends, queues to what is new, and all of them to reads that repair.
+ * How many slots of this process one party may use. A slot is busy for as long as a request takes.
+ * A party with many due deliveries, or with slow answers, must leave slots to the others. Progress
+ * leaves slots to creates and final versions, queues leave slots to new deliveries, and all of them
+ * leave slots to reads that repair.
  */
-import { priorities } from '../domain/outbox/priority.ts'
 import {
   identityOfQueue,
   isEntryQueue,
   isQueue,
   isRepair,
   isRepairQueue,
+  priorities,
   queueName,
-  wasJustSought,
+  wasJustLookedFor,
 } from '../domain/outbox/queue.ts'
 import type { Delivery } from '../domain/outbox/delivery.ts'
 import type { LeasedDelivery, LeaseRoom } from '../store/outbox-store.ts'
 
 const atOnceDefault = 6
 const repairsAtOnce = 4
-/** Of the reads that repair: one is always left to those that stand in no queue. */
+/** One less than all repairs, so that one slot is always left for repairs that are in no queue. */
 const repairsQueuedMax = 3
-const repairsOfAccount = 2
-/** For the question as whom we act, which may hang: one of each account. */
+const repairsPerAccount = 2
+/** Deliveries that ask for our identity. The question may hang, so each account has only one. */
 const entriesAtOnce = 2
 const perQueueMax = 2
 
@@ -37,14 +38,14 @@ export class Slots {
   #repairsQueued = 0
   #entries = 0
   #lastServed = { entry: '', repair: '' }
-  /** Each with the queue in which what comes from it would have to wait here. */
+  /** Queues that are skipped, each with the queue that has no slot for its deliveries. */
   readonly #passedOver = new Map<string, string>()
 
   constructor(max = atOnceDefault) {
     this.#max = max
   }
 
-  /** Null when nothing can be taken. */
+  /** Returns null if no slot is free. */
   room(): Required<LeaseRoom> | null {
     const limit = Math.max(0, this.#max - this.#taken)
     const repairsMax = Math.max(0, repairsAtOnce - this.#repairs)
@@ -88,8 +89,8 @@ export class Slots {
     if (isRepairQueue(queue)) this.#lastServed = { entry, repair: queue }
   }
 
-  /** For the queues of an account. Null when it has its share already. */
-  shareOf(queue: string): Release | null {
+  /** For the two queues of an account. Returns null if the account already has its share. */
+  takeForAccount(queue: string): Release | null {
     const entering = isEntryQueue(queue) ? 1 : 0
     if (this.#isFull(queue) || this.#entries + entering > entriesAtOnce) return null
     this.#entries += entering
@@ -101,11 +102,11 @@ export class Slots {
   }
 
   /**
-   * Null when that identity has its share already, or that channel of it. What was just looked for
-   * has one more: put off, it would have to be looked for anew.
+   * Returns null if the identity, or this channel of it, already has its share. A delivery with a
+   * fresh look may have one more slot: if it had to wait, it would need a new look.
    */
-  share(identity: string, delivery: Delivery): Release | null {
-    const extra = wasJustSought(delivery) ? 1 : 0
+  takeForIdentity(identity: string, delivery: Delivery): Release | null {
+    const extra = wasJustLookedFor(delivery) ? 1 : 0
     const queue = queueName(identity, delivery.channel)
     if (this.#isFull(identity, extra) || this.#isFull(queue, extra)) return null
     this.#add(identity, 1)
@@ -116,20 +117,20 @@ export class Slots {
     }
   }
 
-  /** Takes nothing more from the queue until there is a hand for what waits in the other one. */
+  /** Nothing more is taken from `queue` until `other` has a free slot. */
   passOver(queue: string, other: string): void {
     this.#passedOver.set(queue, other)
   }
 
   #full(): string[] {
     for (const [queue, other] of this.#passedOver) {
-      if (!this.#isShort(other)) this.#passedOver.delete(queue)
+      if (!this.#hasNoSlotFor(other)) this.#passedOver.delete(queue)
     }
     const full = [...this.#byParty.keys()].filter((party) => this.#isFull(party))
     return [...full, ...this.#passedOver.keys()]
   }
 
-  #isShort(queue: string): boolean {
+  #hasNoSlotFor(queue: string): boolean {
     if (this.#isFull(queue)) return true
     return isEntryQueue(queue)
       ? this.#entries >= entriesAtOnce
@@ -137,11 +138,11 @@ export class Slots {
   }
 
   #isFull(party: string, extra = 0): boolean {
-    return (this.#byParty.get(party) ?? 0) >= this.#shareOfMax(party) + extra
+    return (this.#byParty.get(party) ?? 0) >= this.#slotsMax(party) + extra
   }
 
-  #shareOfMax(party: string): number {
-    if (isRepairQueue(party)) return repairsOfAccount
+  #slotsMax(party: string): number {
+    if (isRepairQueue(party)) return repairsPerAccount
     if (isEntryQueue(party)) return 1
     return isQueue(party) ? Math.min(perQueueMax, this.#max) : Math.ceil(this.#max / 2)
   }

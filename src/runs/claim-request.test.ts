@@ -1,5 +1,5 @@
-// Goal: what a caller says of the time is believed as far as its clock can be right; a job takes no
-// name of a pull request.
+// Goal: a caller's time is used only as far as its clock can be right; a job cannot take the name
+// of a pull request.
 import { expect, it } from 'vitest'
 import { policy } from '../../test/conformance/claims.ts'
 import { byCallersClock, toClaim } from './claim-request.ts'
@@ -15,19 +15,19 @@ function claimed(aheadMs: number) {
   return toClaim(byCallersClock(said, now), setting).eventAt
 }
 
-it('a time of the past, or as little ahead as clocks differ, orders the claim', () => {
+it('a time in the past, or as little ahead as clocks differ, orders the claim', () => {
   for (const aheadMs of [-60_000, 0, 2000]) expect(claimed(aheadMs)).toBe(now + aheadMs)
 })
 
-it('one that is further ahead is left out: arrival orders, and GitHub is asked', () => {
+it('a time further ahead is left out: the order of arrival decides, and GitHub is asked', () => {
   for (const aheadMs of [2001, 10_000, 240_000, 300_000]) expect(claimed(aheadMs)).toBeNull()
 })
 
-it('more than five minutes ahead is refused', () => {
+it('a time more than five minutes ahead is refused', () => {
   expect(() => claimed(300_001)).toThrow('event_at is more than five minutes ahead')
 })
 
-it('a job has no name that a pull request has, and no two jobs one', () => {
+it('a job never has the name of a pull request, and no two jobs share a name', () => {
   const named = (subject: string) => {
     const job = { kind: 'job', type: 'review', repo: 'acme/w', key: 'k', subject } as const
     return toClaim(job, { policy, lease: null, leaseMs: 1000, actor: 'test', now }).subjectName

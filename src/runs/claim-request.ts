@@ -51,9 +51,10 @@ export function toClaim(request: ClaimRequest, setting: ClaimSetting): Claim {
       { hint: 'Send the time of the GitHub event, and check the clock of its sender.' },
     )
   }
-  const what = request.kind === 'pull_request' ? ofPullRequest(request) : ofJob(request)
+  const identity =
+    request.kind === 'pull_request' ? pullRequestIdentity(request) : jobIdentity(request)
   return {
-    ...what,
+    ...identity,
     type: request.type,
     policy: setting.policy,
     repoId: request.repoId ?? null,
@@ -85,12 +86,13 @@ function makesHead(action: string | undefined): boolean {
   return action === undefined || headMakingActions.has(action)
 }
 
-type What = Pick<
+/** What the claim is about. */
+type Identity = Pick<
   Claim,
   'repo' | 'subjectName' | 'key' | 'pair' | 'pr' | 'baseSha' | 'headSha' | 'beforeSha'
 >
 
-function ofPullRequest(request: PullRequestClaim): What {
+function pullRequestIdentity(request: PullRequestClaim): Identity {
   const repo = request.repo.toLowerCase()
   const baseSha = request.baseSha.toLowerCase()
   const headSha = request.headSha.toLowerCase()
@@ -109,7 +111,7 @@ function ofPullRequest(request: PullRequestClaim): What {
 /** Names reserved for pull requests. A job with such a name gets the prefix `job `. */
 const pullRequestName = /^(?:job )*pr-\d+$/
 
-function ofJob(request: JobClaim): What {
+function jobIdentity(request: JobClaim): Identity {
   const name = request.subject ?? request.key
   return {
     repo: request.repo?.toLowerCase() ?? null,

@@ -22,9 +22,9 @@ import type {
 import { withRepository } from './callers-repository.ts'
 import { byCallersClock, toClaim } from './claim-request.ts'
 import { HeadCheck } from './head-check.ts'
-import { HoldWatch } from './hold-watch.ts'
+import { HolderWakeup } from './holder-wakeup.ts'
 import { NameCheck, type NameSource } from './name-check.ts'
-import { PendingBell } from './pending-bell.ts'
+import { WorkerWakeup } from './worker-wakeup.ts'
 import type {
   Claimed,
   ClaimRequest,
@@ -70,17 +70,17 @@ export function createRuns(options: RunsOptions): RunsService {
 }
 
 class StoreRuns implements RunsService {
-  readonly #bell: PendingBell
+  readonly #workers: WorkerWakeup
   readonly #options: RunsOptions
-  readonly #watch: HoldWatch
+  readonly #holders: HolderWakeup
   readonly #headCheck: HeadCheck | null
   readonly #names: NameCheck | null
 
   constructor(options: RunsOptions) {
     const { store, scheduler, headSource, nameSource, log } = options
     this.#options = options
-    this.#bell = new PendingBell(store, scheduler)
-    this.#watch = new HoldWatch(store, scheduler)
+    this.#workers = new WorkerWakeup(store, scheduler)
+    this.#holders = new HolderWakeup(store, scheduler)
     this.#names =
       nameSource === undefined ? null : new NameCheck({ ...options, source: nameSource })
     this.#headCheck =
@@ -90,8 +90,8 @@ class StoreRuns implements RunsService {
             store,
             source: headSource,
             onMoved: (run, lostRunIds) => {
-              this.#watch.tell(lostRunIds)
-              this.#bell.ring(run.type)
+              this.#holders.wake(lostRunIds)
+              this.#workers.wakeOne(run.type)
             },
             onError: (error, run) =>
               log.warn(
@@ -102,8 +102,8 @@ class StoreRuns implements RunsService {
   }
 
   runsEnded(runs: readonly Run[]): void {
-    this.#watch.tell(runs.map(({ id }) => id))
-    for (const { type } of runs) this.#bell.ring(type)
+    this.#holders.wake(runs.map(({ id }) => id))
+    for (const { type } of runs) this.#workers.wakeOne(type)
   }
 
   async checkHead(run: Run, fence: number): Promise<void> {
@@ -133,8 +133,8 @@ class StoreRuns implements RunsService {
 
   claimCommitted(answer: ClaimAnswer): void {
     const { run, process, supersededRunIds, unclear, decisionId } = answer
-    this.#watch.tell(supersededRunIds)
-    if (process && run?.state === 'pending') this.#bell.ring(run.type)
+    this.#holders.wake(supersededRunIds)
+    if (process && run?.state === 'pending') this.#workers.wakeOne(run.type)
     if (unclear && run !== null) this.#headCheck?.start(run, decisionId)
   }
 
@@ -173,14 +173,14 @@ class StoreRuns implements RunsService {
       const answer = await store.runs.lease(wanted, idempotencyKey ?? null)
       if (answer !== null) {
         // There may be more runs: wake the next worker.
-        this.#bell.ring(answer.run.type)
+        this.#workers.wakeOne(answer.run.type)
         return leasedView(answer)
       }
       const left = until - clock.monotonicMs()
       if (left <= 0) return null
-      // The bell knows only types, so a worker that wants one particular run polls itself.
+      // Workers are woken by type, so a worker that wants one particular run polls itself.
       const waitMs = wait.isCertain ? Math.min(left, leasePollMs) : left
-      await this.#bell.wait(wait, waitMs, signal)
+      await this.#workers.wait(wait, waitMs, signal)
       // The caller has gone: a lease granted now would be lost.
       if (signal?.aborted === true) return null
     }
@@ -201,7 +201,7 @@ class StoreRuns implements RunsService {
       const left = until - clock.monotonicMs()
       if (left <= 0) return answer
       const hold = { runId, fence: answer.fence }
-      await this.#watch.wait(hold, Math.min(left, answer.leaseMs / 3), signal)
+      await this.#holders.wait(hold, Math.min(left, answer.leaseMs / 3), signal)
       if (signal?.aborted === true) return answer
       answer = await store.runs.heartbeat(holder, null)
     }
@@ -215,7 +215,7 @@ class StoreRuns implements RunsService {
   ): Promise<Run> {
     const holder = { runId, leaseHash, leaseMs: null, actor }
     const run = await this.#options.store.runs.release(holder, idempotencyKey ?? null)
-    this.#bell.ring(run.type)
+    this.#workers.wakeOne(run.type)
     return run
   }
 
@@ -227,7 +227,7 @@ class StoreRuns implements RunsService {
     const completion = { ...completionOf(request), actor }
     const run = await this.#options.store.runs.complete(completion, idempotencyKey ?? null)
     // The next run of its queue, or a requested rerun, may be available now.
-    this.#bell.ring(run.type)
+    this.#workers.wakeOne(run.type)
     return run
   }
 

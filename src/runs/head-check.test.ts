@@ -1,4 +1,5 @@
-// Goal: one look at GitHub after arrival had to decide, and nothing breaks when it cannot be made.
+// Goal: GitHub is asked once after the order of arrival decided, and nothing breaks if it cannot be
+// asked.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
@@ -42,7 +43,7 @@ const headOf = (headSha: string): PullRequestHead => ({
   ...{ headSha, baseSha: 'DEF', state: 'open', updatedAt: 7, pushedAt: null },
 })
 
-it('settles what GitHub says, in our spelling, and tells who lost', async () => {
+it('a check stores GitHub’s answer in lower case, and reports the runs that it superseded', async () => {
   const { check, confirmed, superseded, forgotten } = checkWith(async () => headOf('ABC'))
   check.start(run, 9)
   await check.idle()
@@ -53,7 +54,7 @@ it('settles what GitHub says, in our spelling, and tells who lost', async () => 
   expect(superseded).toEqual(['run_2'])
 })
 
-it('asks by GitHub’s id of the repository, and by name while that is not known', async () => {
+it('a check asks by the repository’s GitHub id, or by its name while the id is unknown', async () => {
   const asked: unknown[] = []
   const { check } = checkWith(async (place) => {
     asked.push(place)
@@ -67,7 +68,7 @@ it('asks by GitHub’s id of the repository, and by name while that is not known
   ])
 })
 
-it('a look that fails is told, and arrival stands', async () => {
+it('a check that fails is reported, and the order of arrival is kept', async () => {
   const { check, confirmed, errors, forgotten } = checkWith(async () =>
     Promise.reject(new Error('no route')),
   )
@@ -77,14 +78,14 @@ it('a look that fails is told, and arrival stands', async () => {
   expect(errors).toHaveLength(1)
 })
 
-it('a pull request that is not there settles nothing, and is not asked about again', async () => {
+it('a pull request that does not exist confirms nothing, and is not asked about again', async () => {
   const { check, confirmed, errors, forgotten } = checkWith(async () => null)
   check.start(run, 9)
   await check.idle()
   expect([confirmed, errors, forgotten]).toEqual([[], [], ['run_1 9']])
 })
 
-it('nobody is asked about a run without a pull request', async () => {
+it('GitHub is not asked about a run without a pull request', async () => {
   let asked = 0
   const { check } = checkWith(async () => {
     asked += 1
@@ -96,7 +97,7 @@ it('nobody is asked about a run without a pull request', async () => {
   expect(asked).toBe(0)
 })
 
-it('is confirmed only when every look that was begun has ended', async () => {
+it('the checks are idle only when every check that began has ended', async () => {
   const look = Promise.withResolvers<null>()
   const { check } = checkWith(() => look.promise)
   check.start(run, 9)
@@ -108,7 +109,7 @@ it('is confirmed only when every look that was begun has ended', async () => {
   await confirmed
 })
 
-it('asks GitHub twenty questions at a time; what finds no room is owed', async () => {
+it('at most twenty checks ask GitHub at a time, and the others are left for catch-up', async () => {
   const asked: (() => void)[] = []
   const { check, confirmed, forgotten } = checkWith(
     () => new Promise((resolve) => void asked.push(() => resolve(headOf('a')))),
@@ -124,7 +125,7 @@ it('asks GitHub twenty questions at a time; what finds no room is owed', async (
   await check.idle()
 })
 
-it('a stop waits for no answer, leaves the look owed and asks nothing more', async () => {
+it('a stop waits for no answer, leaves the check for later and asks nothing more', async () => {
   const look = Promise.withResolvers<PullRequestHead>()
   let asked = 0
   const { check, confirmed, errors, forgotten } = checkWith(() => {
@@ -141,7 +142,7 @@ it('a stop waits for no answer, leaves the look owed and asks nothing more', asy
   expect([asked, confirmed, errors, forgotten]).toEqual([1, [], [], []])
 })
 
-it('keeps nothing of a look that has ended', async () => {
+it('a check that has ended stays in no memory', async () => {
   const heads: WeakRef<PullRequestHead>[] = []
   const { check } = checkWith(async () => {
     const head = headOf('a')

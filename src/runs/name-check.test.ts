@@ -1,4 +1,4 @@
-// Goal: asking GitHub what a name means holds nobody up for long, and costs little.
+// Goal: the question to GitHub what a name means delays no caller for long, and costs little.
 import { pino } from 'pino'
 import { expect, it } from 'vitest'
 import { StoreUnavailableError } from '../errors.ts'
@@ -31,7 +31,7 @@ function checkOver(answer: (name: string) => Answer, storeFails = (): boolean =>
 
 const answers = async (name: string) => ({ githubId: 7, name: name.toUpperCase() })
 
-it('learns what GitHub says, and asks once for all who want to know', async () => {
+it('the check stores GitHub’s answer, and asks once for all callers', async () => {
   const { check, asked, learnt } = checkOver(answers)
   const both = [check.meaningOf('acme/a', 7), check.meaningOf('acme/a', 8)]
   expect(await Promise.all(both)).toEqual([7, 7])
@@ -42,7 +42,7 @@ it('learns what GitHub says, and asks once for all who want to know', async () =
   ])
 })
 
-it('asks about a name once a minute, also where GitHub did not say', async () => {
+it('the check asks about a name at most once a minute, also if GitHub did not answer', async () => {
   const { check, asked, time } = checkOver(() => Promise.reject(new Error('no answer')))
   for (let n = 0; n < 5; n++) expect(await check.meaningOf('acme/a', 7)).toBeNull()
   expect(asked).toHaveLength(1)
@@ -51,7 +51,7 @@ it('asks about a name once a minute, also where GitHub did not say', async () =>
   expect(asked).toHaveLength(2)
 })
 
-it('asks about so many names in a minute, and goes on after it', async () => {
+it('the check asks about 30 names in a minute, and continues in the next one', async () => {
   const { check, asked, time } = checkOver(answers)
   for (let n = 0; n < 100; n++) {
     expect(await check.meaningOf(`acme/${n}`, 7)).toBe(n < 30 ? 7 : null)
@@ -61,7 +61,7 @@ it('asks about so many names in a minute, and goes on after it', async () => {
   expect(await check.meaningOf('acme/99', 7)).toBe(7)
 })
 
-it('lets nobody wait for more than five seconds, and takes an answer that comes late', async () => {
+it('no caller waits for more than five seconds, and a late answer is still used', async () => {
   const late = Promise.withResolvers<Awaited<Answer>>()
   const { check, learnt, time } = checkOver(() => late.promise)
   const waiting = check.meaningOf('acme/a', 7)
@@ -74,7 +74,7 @@ it('lets nobody wait for more than five seconds, and takes an answer that comes 
   expect(learnt).toHaveLength(2)
 })
 
-it('says that the store failed, and asks anew after that', async () => {
+it('the check reports that the store failed, and asks again after that', async () => {
   let fails = true
   const { check, time } = checkOver(answers, () => fails)
   await expect(check.meaningOf('acme/a', 7)).rejects.toThrow(StoreUnavailableError)
@@ -83,7 +83,7 @@ it('says that the store failed, and asks anew after that', async () => {
   expect(await check.meaningOf('acme/a', 7)).toBe(7)
 })
 
-it('ends every wait when it is stopped, and writes nothing after that', async () => {
+it('a stop ends every wait, and nothing is written after that', async () => {
   const late = Promise.withResolvers<Awaited<Answer>>()
   const { check, asked, learnt, time } = checkOver(() => late.promise)
   const waiting = check.meaningOf('acme/a', 7)

@@ -3,7 +3,7 @@ import type { Log } from '../log.ts'
 import { systemScheduler } from '../scheduler.ts'
 import { createPulse } from './pulse.ts'
 
-it('a beat that fails is told, and the next one comes all the same', async () => {
+it('a beat that fails is logged, and the next one still comes', async () => {
   const warnings: unknown[] = []
   const ignore = (): void => undefined
   const log: Log = {

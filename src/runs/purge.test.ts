@@ -1,11 +1,11 @@
-// Goal: how settings in days become limits, and that a purge goes on until nothing is left.
+// Goal: settings in days become limits, and a purge continues until nothing is left.
 import { expect, it } from 'vitest'
 import { purgeAll, purgeLimits, withFinishedDays } from './purge.ts'
 
 const day = 24 * 60 * 60 * 1000
 const retention = { finishedDays: 30, supersededDays: 7, inboxDays: 7, auditDays: 90 }
 
-it('the retentions are days', () => {
+it('retentions are given in days', () => {
   expect(purgeLimits(retention)).toEqual({
     finishedMs: 30 * day,
     supersededMs: 7 * day,
@@ -14,7 +14,7 @@ it('the retentions are days', () => {
   })
 })
 
-it('superseded runs never outlive finished ones', () => {
+it('superseded runs are never kept longer than finished ones', () => {
   expect(purgeLimits({ ...retention, finishedDays: 3 }).supersededMs).toBe(3 * day)
 })
 
@@ -23,13 +23,16 @@ it.each([
   [30, 30, 7],
   [2, 2, 2],
   [0, 0, 0],
-])('for %d days finished runs have %d and superseded ones %d', (days, finished, superseded) => {
-  const limits = purgeLimits(withFinishedDays(retention, days))
-  expect(limits.finishedMs).toBe(finished * day)
-  expect(limits.supersededMs).toBe(superseded * day)
-})
+])(
+  'with %d days, finished runs are kept for %d and superseded ones for %d',
+  (days, finished, superseded) => {
+    const limits = purgeLimits(withFinishedDays(retention, days))
+    expect(limits.finishedMs).toBe(finished * day)
+    expect(limits.supersededMs).toBe(superseded * day)
+  },
+)
 
-it('bites are taken until none is left, and the runs in them counted', async () => {
+it('a purge continues in batches until none is left, and counts the runs', async () => {
   const bites = [
     { runs: 500, more: true },
     { runs: 0, more: true },

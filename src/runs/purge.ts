@@ -36,13 +36,13 @@ export async function purgeAll(
   store: StorePart<{ upkeep: 'purge' }>,
   limits: PurgeLimits,
   actor: string,
-  onBite: (removed: number) => void = () => undefined,
+  onBatch: (removed: number) => void = () => undefined,
 ): Promise<number> {
   let removed = 0
   for (;;) {
     const { runs, more } = await store.upkeep.purge(limits, actor)
     removed += runs
-    onBite(removed)
+    onBatch(removed)
     if (!more) return removed
   }
 }

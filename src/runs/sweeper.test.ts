@@ -1,4 +1,4 @@
-// Goal: one pass of the sweeper: what is due is swept, whatever fails beside it.
+// Goal: one pass of the sweeper sweeps all runs that are due, also if one of them fails.
 import { expect, it } from 'vitest'
 import type { Run } from '../domain/run.ts'
 import { systemScheduler } from '../scheduler.ts'
@@ -9,7 +9,7 @@ const hour = 60 * minute
 const say = (): void => undefined
 const log = { debug: say, info: say, warn: say, error: say }
 
-/** A store whose due runs are given; `sweep` says what becomes of each. */
+/** A store with these due runs; `sweep` says what happens to each. */
 function sweeperOver(due: string[], sweep: (id: string) => Run | null, serves = true) {
   const told: string[][] = []
   const asked: string[] = []
@@ -34,13 +34,13 @@ function sweeperOver(due: string[], sweep: (id: string) => Run | null, serves = 
 
 const swept = { state: 'failed', errorCode: 'no_worker' } as Run
 
-it('sweeps what is due and tells of it', async () => {
+it('the sweeper sweeps due runs and reports them', async () => {
   const { sweeper, told } = sweeperOver(['a', 'b'], () => swept)
   await sweeper.kick()
   expect(told).toEqual([['a', 'b']])
 })
 
-it('one run that cannot be swept does not keep the others from it', async () => {
+it('a run that cannot be swept does not stop the others', async () => {
   const { sweeper, told } = sweeperOver(['a', 'bad', 'c'], (id) => {
     if (id === 'bad') throw new Error('no')
     return swept
@@ -49,14 +49,14 @@ it('one run that cannot be swept does not keep the others from it', async () => 
   expect(told).toEqual([['a', 'c']])
 })
 
-it('goes on bite after bite until nothing is due', async () => {
+it('the sweeper continues in batches until no run is due', async () => {
   const due = Array.from({ length: 250 }, (_, n) => `run ${n}`)
   const { sweeper, told } = sweeperOver(due, () => swept)
   await sweeper.kick()
   expect(told.map(({ length }) => length)).toEqual([100, 100, 50])
 })
 
-it('asks once a pass for what cannot be swept, and gets to the rest behind it', async () => {
+it('the sweeper tries a failing run once per pass, and gets to the runs behind it', async () => {
   const due = Array.from({ length: 250 }, (_, n) => `run ${n}`)
   const { sweeper, told, asked } = sweeperOver(due, (id) => {
     if (Number(id.slice(4)) < 150) throw new Error('no')
@@ -67,14 +67,14 @@ it('asks once a pass for what cannot be swept, and gets to the rest behind it', 
   expect(asked).toHaveLength(250)
 })
 
-it('leaves a store that a server looks after to its server', async () => {
+it('the sweeper does nothing while a server is active on the store', async () => {
   const { sweeper, asked, served } = sweeperOver(['a'], () => swept, false)
   served.at = hour - 9 * minute
   await sweeper.kick()
   expect(asked).toEqual([])
 })
 
-it('sweeps by itself when the last server has been gone for long', async () => {
+it('the sweeper works when the last server has been away for long', async () => {
   const { sweeper, asked, served } = sweeperOver(['a'], () => swept, false)
   served.at = hour - 11 * minute
   await sweeper.kick()

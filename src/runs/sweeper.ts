@@ -11,7 +11,7 @@ import type { Scheduler } from '../scheduler.ts'
 import type { Store, StorePart } from '../store.ts'
 
 const everyMs = 1000
-const biteMax = 100
+const batchMax = 100
 
 export interface SweeperOptions {
   readonly store: StorePart<{ upkeep: 'watch' | 'servedAt'; runs: 'due' | 'sweep' }> &
@@ -46,7 +46,7 @@ export function createSweeper(options: SweeperOptions): BackgroundLoop {
     const failing = new Set<string>()
     for (;;) {
       // A run that cannot be swept waits for the next pass and must not hide the others.
-      const all = await store.runs.due(biteMax + failing.size)
+      const all = await store.runs.due(batchMax + failing.size)
       const due = all.filter((runId) => !failing.has(runId))
       if (due.length === 0) return
       const results = await Promise.allSettled(due.map(sweepOne))
@@ -63,7 +63,7 @@ export function createSweeper(options: SweeperOptions): BackgroundLoop {
         )
       })
       if (swept.length > 0) options.onSwept(swept)
-      if (due.length < biteMax) return
+      if (due.length < batchMax) return
     }
   }
 

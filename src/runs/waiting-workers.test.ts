@@ -1,4 +1,4 @@
-// Goal: workers that wait cost one look together, also with limited tokens, which all should have.
+// Goal: workers that wait share one look at the store, also with limited tokens.
 import { githubDeclarations } from '../channels/github-channels.ts'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -7,8 +7,8 @@ import { systemClock } from '../clock.ts'
 import type { TokenLimits } from '../domain/token-limits.ts'
 import { systemRandom } from '../random.ts'
 import { systemScheduler } from '../scheduler.ts'
-import { runPolicy } from '../settings/run-policy.ts'
-import { withTypeDefaults } from '../settings/type-defaults.ts'
+import { runPolicy } from '../settings/run-types/run-policy.ts'
+import { withTypeDefaults } from '../settings/run-types/type-defaults.ts'
 import { replaceParts } from '../simulation/node.ts'
 import type { Store } from '../store.ts'
 import { openSqlite } from '../stores/open-sqlite.ts'
@@ -26,7 +26,7 @@ beforeEach(
 )
 afterEach(() => store.close())
 
-/** Twenty workers that wait, each with a token of these limits; a test lets time pass. */
+/** Twenty workers that wait, each with a token of these limits; the test lets time pass. */
 function crowd(limits: TokenLimits) {
   const timers = new Map<() => void, number>()
   let leases = 0
@@ -61,7 +61,7 @@ function crowd(limits: TokenLimits) {
   return {
     got,
     leases: () => leases,
-    /** Half a second, for whatever waits for one. */
+    /** Half a second, for everything that waits for a timer. */
     async pass() {
       await turns()
       const due = [...timers].filter(([, ms]) => ms <= 500)
@@ -82,13 +82,13 @@ const pendingRun = (repo: string, type: string) =>
 it.each<[string, TokenLimits]>([
   ['type', { repositories: null, types: ['review'] }],
   ['repository', { repositories: [{ pattern: 'acme/*', repositoryId: null }], types: null }],
-])('limited by %s they lease nothing while there is nothing for them', async (_by, limits) => {
+])('workers limited by %s lease nothing while no run matches', async (_by, limits) => {
   const workers = crowd(limits)
   await pendingRun('corp/other', 'docs')
   for (let half = 0; half < 5; half += 1) await workers.pass()
   // Each asks once, before it waits.
   expect(workers.leases()).toBe(20)
-  // As by another process: nobody rings.
+  // As another process does it: no bell rings here.
   await pendingRun('acme/app', 'review')
   await workers.pass()
   expect(workers.got).toEqual(['acme/app'])

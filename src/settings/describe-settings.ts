@@ -1,13 +1,13 @@
 /**
- * The settings as they may be logged: secrets only as given or not, passwords in addresses masked,
- * run types by name.
+ * The settings in a form that may be logged: of a secret only whether it is given, addresses with
+ * masked passwords, run types by name.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { optionEntries } from './options.ts'
+import { optionEntries } from './options/options.ts'
 import type { Settings } from './settings.ts'
-import { withTypeDefaults } from './type-defaults.ts'
+import { withTypeDefaults } from './run-types/type-defaults.ts'
 
-/** Only what was chosen: the same without what has its default. */
+/** Only the settings that differ from their defaults. */
 export function describeChanges(settings: Settings): Readonly<Record<string, unknown>> {
   const all = describeSettings(settings)
   const defaults: Readonly<Record<string, unknown>> = {
@@ -58,7 +58,7 @@ export function describeDatabase({ database }: Pick<Settings, 'database'>): stri
   return database.kind === 'sqlite' ? `sqlite:${database.path}` : maskUrl(database.url)
 }
 
-/** A password can also stand in the query: `?password=`. */
+/** A password can also be in the query: `?password=`. */
 export function maskUrl(text: string): string {
   if (!URL.canParse(text)) return '(hidden)'
   const url = new URL(text)

@@ -16,13 +16,13 @@ describe('names', () => {
     ['HOLDFAST_LEASE', 'HOLDFAST_LEASE_MS'],
     ['HOLDFAST_PORT_FILE', 'HOLDFAST_PORT'],
     ['HOLDFAST_ADMIN_TOKN_FILE', 'HOLDFAST_ADMIN_TOKEN_FILE'],
-  ])('the unknown %s is answered with %s', (wrong, right) => {
+  ])('the error for the unknown %s suggests %s', (wrong, right) => {
     expect(read({ [wrong]: 'secret-value' }).problems).toEqual([
       `Unknown setting ${wrong} in the environment. Did you mean "${right}"?`,
     ])
   })
 
-  test('one that is near to none is answered with where they are listed', () => {
+  test('the error for a name that is near to none says where the names are listed', () => {
     expect(read({ HOLDFAST_TEST: 'x' }).problems).toEqual([
       'Unknown setting HOLDFAST_TEST in the environment. docs/reference/settings.md lists them all',
     ])
@@ -41,7 +41,7 @@ describe('names', () => {
     'GITHUB_TOKENS',
     'GITHUB_ACTIONS',
     'SLACK_WHATEVER',
-  ])('%s is no mistake', (name) => {
+  ])('%s is not a mistake', (name) => {
     expect(read({ [name]: 'x' })).toEqual({ found: new Map(), problems: [] })
   })
 
@@ -55,7 +55,7 @@ describe('names', () => {
     },
   )
 
-  test('an undefined variable is not there', () => {
+  test('an undefined variable counts as missing', () => {
     expect(read({ HOLDFAST_PROT: undefined, HOLDFAST_PORT: undefined }).problems).toEqual([])
   })
 })
@@ -97,7 +97,7 @@ describe('secrets in files', () => {
     ])
   })
 
-  test('a secret given twice is an error that does not tell it', () => {
+  test('a secret that is given twice is an error that does not show it', () => {
     const { problems } = read({
       HOLDFAST_ADMIN_TOKEN: 'hunter2',
       HOLDFAST_ADMIN_TOKEN_FILE: 'token',
@@ -107,7 +107,7 @@ describe('secrets in files', () => {
     ])
   })
 
-  test('an address that may hold a password can be a file too', () => {
+  test('an address that may contain a password can come from a file, too', () => {
     expect(read({ HOLDFAST_DATABASE_URL_FILE: 'token' }).found.has('databaseUrl')).toBe(true)
   })
 })

@@ -1,14 +1,14 @@
 /**
- * Settings from the environment. Names that begin with HOLDFAST_ are ours, so an unknown or empty
- * one is a mistake and an error; other names (GITHUB_TOKEN and the like) are shared with other
- * programs, so there an empty one counts as not set and unknown ones are not looked at.
+ * Settings from the environment. Only Holdfast uses names that begin with HOLDFAST_, so an unknown
+ * or empty one is an error. Other names, such as GITHUB_TOKEN, are shared with other programs: an
+ * empty one counts as not set, and unknown ones are ignored.
  */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { didYouMean } from '../validation/nearest.ts'
-import { unavailableVariables } from './not-available.ts'
-import { hasFile } from './option.ts'
-import { optionEntries, type OptionKey } from './options.ts'
+import { unavailableVariables } from './config-file/not-available.ts'
+import { hasFile } from './options/option.ts'
+import { optionEntries, type OptionKey } from './options/options.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -18,7 +18,7 @@ export interface FoundText {
   readonly source: string
 }
 
-/** What a command is told about its run, and the bearer of the command line. */
+/** Variables for the command that a run executes, and the token of the command line. */
 const notSettings = [
   'HOLDFAST_RUN_ID',
   'HOLDFAST_RUN_TOKEN',
@@ -97,9 +97,9 @@ function unknownNames(env: Environment): string[] {
     .filter((name) => name.startsWith('HOLDFAST_') && env[name] !== undefined && !known.has(name))
     .sort()
     .map((name) => {
-      const instead = unavailableVariables.get(name)
-      if (instead !== undefined) {
-        return `${name} is set, but this version does not support it: ${instead}. Unset it`
+      const reason = unavailableVariables.get(name)
+      if (reason !== undefined) {
+        return `${name} is set, but this version does not support it: ${reason}. Unset it`
       }
       // Only secrets can be given as files.
       const plain = name.replace(/_FILE$/, '')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { describeChanges, describeSettings } from './describe-settings.ts'
 import { loadSettings, type SettingsSources } from './load-settings.ts'
-import { optionEntries } from './options.ts'
+import { optionEntries } from './options/options.ts'
 import { SettingsError } from './settings-error.ts'
 
 const pem = '-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----'
@@ -77,7 +77,7 @@ describe('where a value comes from', () => {
     }
   })
 
-  test('a wrong value counts also where a stronger source overrides it', async () => {
+  test('a wrong value is an error even if a stronger source overrides it', async () => {
     const path = configFile("export default { port: 'x' }")
     const env = { HOLDFAST_PORT: 'y' }
     expect(await problemsOf({ env, flags: { port: 'z' } })).toEqual([
@@ -87,7 +87,7 @@ describe('where a value comes from', () => {
     ])
   })
 
-  test('nothing of it can be changed', async () => {
+  test('the settings cannot be changed', async () => {
     const settings = await load()
     expect(Object.isFrozen(settings)).toBe(true)
     expect(Object.isFrozen(settings.runs['review']?.on['pull_request'])).toBe(true)
@@ -96,7 +96,7 @@ describe('where a value comes from', () => {
 
 describe('numbers', () => {
   test.each(['abc', '-5', '1.5', '1e3', '+5', 'Infinity', 'NaN', '0x10', '1_000', '5 5', '٥'])(
-    '%j is no number of milliseconds',
+    '%j is not a number of milliseconds',
     async (text) => {
       expect(await problemsOf({ env: { HOLDFAST_COALESCE_MS: text } })).toEqual([
         `HOLDFAST_COALESCE_MS (from the environment) is "${text}" but must be ` +
@@ -114,11 +114,11 @@ describe('numbers', () => {
     ['HOLDFAST_LEASE_MS', '86400001'],
     ['HOLDFAST_PORT', '65536'],
     ['HOLDFAST_PORT', '9'.repeat(400)],
-  ])('%s is bounded', async (name, text) => {
+  ])('%s has limits', async (name, text) => {
     expect(await problemsOf({ env: { [name]: text } })).toHaveLength(1)
   })
 
-  test('blanks around a value do not count', async () => {
+  test('spaces around a value do not count', async () => {
     const settings = await load({ env: { HOLDFAST_PORT: ' 500 ' }, flags: { leaseMs: '\t1000\n' } })
     expect(settings).toMatchObject({ port: 500, leaseMs: 1000 })
   })
@@ -179,7 +179,7 @@ describe('other values', () => {
   })
 
   test.each(['http://github.example/api/v3', 'http://127.0.0.1.example', 'http://10.0.0.1'])(
-    'GITHUB_API_URL may not be %s, where anybody on the way reads the credentials',
+    'GITHUB_API_URL may not be %s, because others could read the credentials on the way',
     async (GITHUB_API_URL) => {
       const problems = await problemsOf({ env: { GITHUB_API_URL } })
       expect(problems).toEqual([expect.stringContaining('unencrypted to another machine')])
@@ -230,7 +230,7 @@ describe('other values', () => {
     expect(settings.publicUrl).toBe('https://example.com/bot')
   })
 
-  test.each(['adminToken', 'prot', 'work'])('%s is no flag', async (key) => {
+  test.each(['adminToken', 'prot', 'work'])('%s is not a flag', async (key) => {
     const [problem] = await problemsOf({ flags: { [key]: 'hunter2' } })
     expect(problem).toMatch(key === 'prot' ? /Did you mean "--port"\?/ : /Options: --/)
     expect(problem).not.toContain('hunter2')
@@ -269,19 +269,19 @@ describe('the mode', () => {
     expect(await problemsOf({ env: { ...app, GITHUB_APP_ID: 'my app' } })).toHaveLength(1)
   })
 
-  test('several webhook secrets are told apart', async () => {
+  test('several webhook secrets are separated', async () => {
     const settings = await load({ env: { GITHUB_WEBHOOK_SECRET } })
     expect(settings.githubWebhookSecrets).toEqual(['old', 'new'])
   })
 
-  test('a key on one line gets its lines back', async () => {
+  test('a key on one line gets its line breaks back', async () => {
     const env = { ...app, GITHUB_PRIVATE_KEY: pem.replaceAll('\n', '\\n') }
     expect((await load({ env })).githubPrivateKey).toBe(pem)
   })
 })
 
 describe('the description for logs', () => {
-  test('holds no secret and no password', async () => {
+  test('contains no secret and no password', async () => {
     const env = {
       HOLDFAST_ADMIN_TOKEN: 'hunter2',
       HOLDFAST_DATABASE_URL: 'postgres://me:hunter2@db/x?sslpassword=hunter2',
@@ -300,7 +300,7 @@ describe('the description for logs', () => {
     })
   })
 
-  test('names what is set for single channels', async () => {
+  test('contains the settings of single channels', async () => {
     const channels = { 'github-status': { retry: { maxRetries: 3 } } }
     expect(describeChanges(await load({ inline: { channels } }))).toEqual(
       expect.objectContaining({ channels }),
@@ -308,7 +308,7 @@ describe('the description for logs', () => {
     expect(describeChanges(await load())).not.toHaveProperty('channels')
   })
 
-  test('tells what was not given', async () => {
+  test('shows what was not given', async () => {
     expect(describeSettings(await load())).toMatchObject({
       adminToken: null,
       githubWebhookSecrets: null,

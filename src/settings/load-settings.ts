@@ -1,37 +1,37 @@
 /**
- * Puts the settings together: flag, then environment, then config file, then default. An invalid
- * value is an error wherever it is, also when a stronger source overrides it, and is never replaced
- * by a default. All problems are reported at once.
+ * Puts the settings together: a flag is used before the environment, the environment before the
+ * config file, the config file before the default. An invalid value is always an error, even if
+ * another source overrides it. It is never replaced by a default. All problems are reported at
+ * once.
  */
 import { resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import type { StoreMode } from '../store.ts'
-import { checkArgument } from './check-config.ts'
-import { loadConfigFile, type LoadedConfig } from './config-file.ts'
+import { checkArgument } from './config-file/check-config.ts'
+import { loadConfigFile, type LoadedConfig } from './config-file/config-file.ts'
 import { readEnvironment, type Environment, type FoundText } from './environment.ts'
-import { freezeDeep } from './freeze-deep.ts'
-import { isLoopbackName } from './loopback.ts'
+import { isLoopbackName } from '../validation/text-fields.ts'
 import { didYouMean, didYouMeanOrAll } from '../validation/nearest.ts'
-import { flagOf, hasFlag, type Option } from './option.ts'
-import { optionEntries, options, type OptionKey, type OptionValues } from './options.ts'
-import { contextProblems } from './publish-rights.ts'
+import { flagOf, hasFlag, type Option } from './options/option.ts'
+import { optionEntries, options, type OptionKey, type OptionValues } from './options/options.ts'
+import { contextProblems } from './run-types/publish-rights.ts'
 import type { Settings } from './settings.ts'
 import { SettingsError } from './settings-error.ts'
-import { shownValue } from './shown-value.ts'
-import { withTypeDefaults } from './type-defaults.ts'
-import type { Database } from './value-kind.ts'
+import { shownValue } from './settings-error.ts'
+import { withTypeDefaults } from './run-types/type-defaults.ts'
+import type { Database } from './options/value-kind.ts'
 
-/** What a program that embeds us called. */
-const embedder = 'openHoldfast'
+/** The function that a program calls to embed Holdfast. */
+const libraryCall = 'openHoldfast'
 
 export interface SettingsSources {
-  /** Texts of flags by setting key; undefined ones were not given. */
+  /** The text of each flag, by setting key; undefined if the flag was not given. */
   readonly flags?: Readonly<Record<string, string | undefined>>
   readonly env: Environment
   readonly cwd: string
-  /** Path of the config file; without it the usual name is looked for. */
+  /** Path of the config file. If it is missing, the usual names are tried. */
   readonly config?: string | undefined
-  /** The configuration itself, from a program that embeds us; then no file is read. */
+  /** The configuration itself, from a program that embeds Holdfast. Then no file is read. */
   readonly inline?: Config
   /** False: this process executes no runs. */
   readonly work?: boolean
@@ -41,7 +41,7 @@ export async function loadSettings(sources: SettingsSources): Promise<Settings> 
   const file: LoadedConfig =
     sources.inline === undefined
       ? await loadConfigFile(sources.cwd, sources.config ?? null)
-      : { path: null, ...checkArgument(sources.inline, embedder) }
+      : { path: null, ...checkArgument(sources.inline, libraryCall) }
   const { hint } = file
   const environment = readEnvironment(sources.env, sources.cwd)
   const flags = readFlags(sources.flags ?? {})
@@ -62,7 +62,7 @@ export async function loadSettings(sources: SettingsSources): Promise<Settings> 
   problems.push(
     ...appProblems(values, sources.env),
     ...plainApiProblems(values, sources.inline === undefined),
-    ...contextProblems(types.runs, file.path ?? embedder),
+    ...contextProblems(types.runs, file.path ?? libraryCall),
   )
   if (problems.length > 0) throw new SettingsError(problems, hint === undefined ? {} : { hint })
 
@@ -119,7 +119,7 @@ function parseConfigured(
 ): unknown {
   const parsed = entry.kind.fromConfig.safeParse(value)
   if (parsed.success) return parsed.data
-  const [name, source] = path === null ? [`${embedder}: ${key}`, null] : [key, `from ${path}`]
+  const [name, source] = path === null ? [`${libraryCall}: ${key}`, null] : [key, `from ${path}`]
   problems.push(badValue(name, source, entry, value))
   return undefined
 }
@@ -130,13 +130,13 @@ function badValue(name: string, source: string | null, entry: Option, value: unk
   const from = source === null ? '' : ` (${source})`
   const { choices = [] } = entry.kind
   const meant = typeof value === 'string' ? didYouMean(value, choices) : ''
-  const told = `${name}${from}${shown} must be ${entry.kind.allowed}${unit}`
-  return meant === '' ? told : `${told}. ${meant}`
+  const problem = `${name}${from}${shown} must be ${entry.kind.allowed}${unit}`
+  return meant === '' ? problem : `${problem}. ${meant}`
 }
 
 /**
- * Half an App is a mistake, not a choice of the sandbox. A key file that could not be read is
- * reported already.
+ * An App id without a private key, or the reverse, is a mistake and does not mean the sandbox. A
+ * key file that could not be read is already reported.
  */
 function appProblems(values: Readonly<Record<string, unknown>>, env: Environment): string[] {
   const { githubAppId, githubPrivateKey } = options
@@ -150,7 +150,7 @@ function appProblems(values: Readonly<Record<string, unknown>>, env: Environment
   return [`${given} is set, but ${missing} is not. A GitHub App needs both`]
 }
 
-/** The credentials are sent there: whoever is on the way could read them. */
+/** The credentials are sent to this address, so others on the network could read them. */
 function plainApiProblems(
   { githubApiUrl }: Readonly<Record<string, unknown>>,
   hasEnvironment: boolean,
@@ -158,7 +158,7 @@ function plainApiProblems(
   if (typeof githubApiUrl !== 'string') return []
   const { protocol, hostname } = new URL(githubApiUrl)
   if (protocol === 'https:' || isLoopbackName(hostname)) return []
-  const name = hasEnvironment ? options.githubApiUrl.env : `${embedder}: githubApiUrl`
+  const name = hasEnvironment ? options.githubApiUrl.env : `${libraryCall}: githubApiUrl`
   return [
     `${name} is ${githubApiUrl}, which would send the GitHub credentials ` +
       'unencrypted to another machine. Use https',
@@ -180,4 +180,13 @@ function modeOf(
   const app = values.githubAppId !== null && values.githubPrivateKey !== null
   const canAct = app || values.githubToken !== null
   return canAct && values.githubWebhookSecrets !== null ? 'live' : 'sandbox'
+}
+
+/** Freezes a value and everything in it, except functions, which are the user's. */
+function freezeDeep<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const inner of Object.values(value)) freezeDeep(inner)
+  }
+  return value
 }

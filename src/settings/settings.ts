@@ -1,14 +1,14 @@
 /**
- * The settings as the program uses them: checked, complete and never changed again. Nothing below
- * the doors reads the environment or the config file; it is handed this.
+ * The settings as the program uses them: checked, complete and never changed again. Only the doors
+ * read the environment and the config file. Everything else is given this object.
  */
 import type { ChannelConfig, EventFilter, RetentionConfig, When } from '../config.ts'
 import type { PublishRights } from '../domain/outbox/publish-rights.ts'
 import type { Role } from '../domain/role.ts'
 import type { OnNewer } from '../domain/run.ts'
 import type { StoreMode } from '../store.ts'
-import type { OptionValues } from './options.ts'
-import type { Database } from './value-kind.ts'
+import type { OptionValues } from './options/options.ts'
+import type { Database } from './options/value-kind.ts'
 
 export interface Settings extends Omit<OptionValues, 'databaseUrl' | 'githubWebhookSecrets'> {
   /** Absolute. */
@@ -17,7 +17,7 @@ export interface Settings extends Omit<OptionValues, 'databaseUrl' | 'githubWebh
   readonly database: Database
   /** Empty when none was given. */
   readonly githubWebhookSecrets: readonly string[]
-  /** Live needs credentials to act with and a secret to know GitHub by; else sandbox. */
+  /** `live` needs GitHub credentials and a webhook secret; otherwise `sandbox`. */
   readonly mode: StoreMode
   /** Whether this process executes runs itself. */
   readonly work: boolean
@@ -31,7 +31,7 @@ export interface Settings extends Omit<OptionValues, 'databaseUrl' | 'githubWebh
 interface TriggerSettings {
   readonly on: EventFilter
   readonly rerunOn: EventFilter
-  /** Null lets everything through. */
+  /** Null: every event passes. */
   readonly when: When | null
   /** Null: anybody. */
   readonly by: Role | null
@@ -45,12 +45,12 @@ export interface ExecutionSettings {
 }
 
 export interface RunTypeSettings extends TriggerSettings, ExecutionSettings {
-  /** Null leaves it to the kind of the run: see `runPolicy`. */
+  /** Null: the kind of the run decides, see `runPolicy`. */
   readonly onNewer: OnNewer | null
   readonly anchor: { readonly per: 'subject' | 'run' } | false
-  /** Null where no commit status is written. */
+  /** Null: no commit status is written. */
   readonly statusContext: string | null
-  /** Whether a check run of the same name is written too, where an App acts. */
+  /** Whether a GitHub App also writes a check run of the same name. */
   readonly check: boolean
   readonly publish: PublishSettings
 }

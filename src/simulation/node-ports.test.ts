@@ -33,7 +33,7 @@ const resolves = async (promise: Promise<unknown>): Promise<boolean> => {
 }
 
 describe('a node that crashes', () => {
-  it('gets nothing any more: no timer, no answer, no commit', async () => {
+  it('gets no timer, no answer and no commit any more', async () => {
     let fired = false
     ports.scheduler.after(10, () => (fired = true))
     const answer = ports.fetch('http://github.localhost/')
@@ -45,7 +45,7 @@ describe('a node that crashes', () => {
     expect(arrived).toBe(1)
   })
 
-  it('right after a commit leaves it committed, and gets no answer', async () => {
+  it('directly after a commit leaves it committed, and gets no answer', async () => {
     let committed = 0
     strike = (step) => step === 'after commit' && ports.crash()
     const written = ports.carry('write', () => Promise.resolve((committed += 1)))
@@ -53,7 +53,7 @@ describe('a node that crashes', () => {
     expect(committed).toBe(1)
   })
 
-  it('right before a commit leaves it committed or not, by chance', async () => {
+  it('directly before a commit leaves it committed or not, at random', async () => {
     const outcomes = new Set<number>()
     for (let seed = 0; seed < 20; seed += 1) {
       let committed = 0
@@ -83,7 +83,7 @@ describe('a node that is paused', () => {
     expect(arrivals).toEqual(['timer at 50', 'read', 'answer'])
   })
 
-  it('does not fire what was cancelled meanwhile', async () => {
+  it('does not fire a timer that was cancelled meanwhile', async () => {
     let fired = false
     const cancel = ports.scheduler.after(10, () => (fired = true))
     ports.pause()

@@ -6,6 +6,7 @@
  * What must hold: after a crash no promise of this generation resolves. Requests and commits that
  * it had begun either happen without it or never. So its code stops at its next step.
  */
+import type { LoopName } from '../node.ts'
 import { delay, type Cancel, type Scheduler } from '../scheduler.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { VirtualTime } from './virtual-time.ts'
@@ -63,6 +64,9 @@ export const paces = {
   nothingUnderWay: { publisherMs: 30_000, loopsMs: 60_000, beatMs: 60_000 },
 } as const satisfies Readonly<Record<string, Pace>>
 
+/** The loops that have their own pace. */
+const paceOf: Partial<Record<LoopName, keyof Pace>> = { publisher: 'publisherMs', pulse: 'beatMs' }
+
 export class NodePorts {
   readonly #options: PortsOptions
   #state: 'up' | 'paused' | 'dead' = 'up'
@@ -94,16 +98,19 @@ export class NodePorts {
     for (const task of held) this.#whenUp(task)
   }
 
-  /** The scheduler for background loops of one kind. */
-  schedulerFor(loop: keyof Pace): Scheduler {
+  schedulerFor(loop: LoopName): Scheduler {
+    return this.#schedulerAt(paceOf[loop] ?? 'loopsMs')
+  }
+
+  readonly scheduler: Scheduler = this.#schedulerAt('loopsMs')
+
+  #schedulerAt(pace: keyof Pace): Scheduler {
     return {
       soon: (task) => this.#options.time.soon(() => this.#whenUp(task)),
       after: (ms, task) => this.#after(ms, task),
-      afterInBackground: (ms, task) => this.#after(Math.max(ms, this.pace[loop]), task),
+      afterInBackground: (ms, task) => this.#after(Math.max(ms, this.pace[pace]), task),
     }
   }
-
-  readonly scheduler: Scheduler = this.schedulerFor('loopsMs')
 
   #after(ms: number, task: () => void): Cancel {
     let cancelled = false

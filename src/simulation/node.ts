@@ -8,10 +8,10 @@ import { createGitHub } from '../github/create-github.ts'
 import type { Intake } from '../intake/intake.ts'
 import { learnRename } from '../learn-rename.ts'
 import { noMetrics } from '../metrics.ts'
-import { openNode, type HoldfastNode, type LoopName } from '../node.ts'
+import { openNode, type HoldfastNode } from '../node.ts'
 import type { RunsService } from '../runs/create-runs.ts'
-import { runPolicy } from '../settings/run-policy.ts'
-import { withTypeDefaults } from '../settings/type-defaults.ts'
+import { runPolicy } from '../settings/run-types/run-policy.ts'
+import { withTypeDefaults } from '../settings/run-types/type-defaults.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../store.ts'
 import { NodePorts, type Pace, type PortsOptions, type Step } from './node-ports.ts'
@@ -161,7 +161,7 @@ export class SimulatedNode {
     return openNode({
       ...environment,
       ...{ store, types, leaseMs, limits, retention, metrics: noMetrics, isAlone },
-      schedulerFor: (loop) => ports.schedulerFor(paceOf[loop] ?? 'loopsMs'),
+      schedulerFor: (loop) => ports.schedulerFor(loop),
       policyOf: (type, kind) => runPolicy(policies, type, kind),
       webhookSecrets: [webhookSecret],
       ask: github,
@@ -169,9 +169,6 @@ export class SimulatedNode {
     })
   }
 }
-
-/** The loops that have their own pace. */
-const paceOf: Partial<Record<LoopName, keyof Pace>> = { publisher: 'publisherMs', pulse: 'beatMs' }
 
 /** Adds the steps after an attempt is begun and before it is ended, where a node can be hit. */
 function withAttemptSteps(store: Store, ports: NodePorts): Store {
@@ -183,7 +180,7 @@ function withAttemptSteps(store: Store, ports: NodePorts): Store {
   const beginAttempt: typeof outbox.beginAttempt = async (request) => {
     const answer = await outbox.beginAttempt(request)
     if (answer.result === 'begun')
-      await reach('after begin attempt', request.action, request.hold.deliveryId)
+      await reach('after begin attempt', request.action, request.lease.deliveryId)
     return answer
   }
   const endAttempt: typeof outbox.endAttempt = async (hold, report) => {

@@ -4,7 +4,7 @@
  */
 import { generateKeyPairSync } from 'node:crypto'
 import type { SharedMemory } from '../open-store.ts'
-import { withTypeDefaults } from '../settings/type-defaults.ts'
+import { withTypeDefaults } from '../settings/run-types/type-defaults.ts'
 import type { Settings } from '../settings/settings.ts'
 import { createGitHubSimulator, sendWebhooks } from '../simulator/index.ts'
 import type { GitHubSimulator, WebhookSender } from '../simulator/index.ts'

@@ -27,11 +27,11 @@ export interface OutboxStore {
   /** Stores the attempt and takes its write from the budget, before the request may leave. */
   beginAttempt(request: BeginRequest): Promise<BeginAnswer>
   /** Late ones are kept on the attempt and change nothing else. */
-  endAttempt(hold: DeliveryHold, report: AttemptReport): Promise<'recorded' | 'late'>
+  endAttempt(hold: DeliveryLease, report: AttemptReport): Promise<'recorded' | 'late'>
   /** What a step without an attempt found. Of somebody who lost the lease it changes nothing. */
-  record(hold: DeliveryHold, finding: Finding): Promise<'recorded' | 'lost'>
+  record(hold: DeliveryLease, finding: Finding): Promise<'recorded' | 'lost'>
   /** Around a preparation that a holder did not come back from and that is tried once more. */
-  notePreparation(hold: DeliveryHold, when: 'begins' | 'ended'): Promise<'recorded' | 'lost'>
+  notePreparation(hold: DeliveryLease, when: 'begins' | 'ended'): Promise<'recorded' | 'lost'>
   /** After a restart of the only process that can have held one: no lease is left to wait for. */
   takeOverLeases(): Promise<number>
   /** When there is next something to do, or null. Never grows with history. */
@@ -157,7 +157,7 @@ export interface LeaseRoom {
 }
 
 export interface LeasedDelivery extends PlacedDelivery {
-  readonly hold: DeliveryHold
+  readonly lease: DeliveryLease
   /** Whoever had it before never came back, and had not begun to send it. */
   readonly wasLost: boolean
   /** The queue it stood in until its turn came; null when it stood in none. */
@@ -179,7 +179,7 @@ export interface PlacedDelivery {
   readonly threadCreatedAt: number | null
 }
 
-export interface DeliveryHold {
+export interface DeliveryLease {
   readonly deliveryId: string
   readonly leaseId: string
   /** The version it was taken with: what is found out says nothing about a later one. */
@@ -188,7 +188,7 @@ export interface DeliveryHold {
 }
 
 export interface BeginRequest {
-  readonly hold: DeliveryHold
+  readonly lease: DeliveryLease
   readonly action: AttemptAction
   /** The version that is about to be sent; another one by now makes it `changed`. */
   readonly versionFence: number
@@ -278,7 +278,7 @@ export interface OutboxBacklog {
   readonly oldest: readonly LingeringDelivery[]
   readonly failed: number
   readonly oldestFailed: readonly LingeringDelivery[]
-  /** Ended runs whose announcement is not closed yet: oldest first, a few of them. */
+  /** What GitHub may still show as running although its run ended: oldest first, a few of them. */
   readonly unreported: readonly LingeringDelivery[]
   readonly unreportedCount: number
 }

@@ -1,10 +1,10 @@
-/** Migrations as numbers and texts, and against both real databases: all, in order, or none. */
+/** Migrations as numbers and texts, and on both real databases: all of them in order, or none. */
 import { DatabaseSync } from 'node:sqlite'
 import { Pool, TypeOverrides, types } from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freshDatabase, type TestDatabase } from '../../test/postgres/fresh-database.ts'
-import { migratePostgres } from './drivers/postgres-migrate.ts'
-import { migrateSqlite } from './drivers/sqlite-migrate.ts'
+import { migratePostgres } from './drivers/postgres-schema.ts'
+import { migrateSqlite } from './drivers/sqlite-schema.ts'
 import type { Migration } from './migrations.ts'
 import { loadMigrations, missingMigrations } from './migrations.ts'
 
@@ -15,14 +15,14 @@ const good = [
 ]
 const bad = [...good, migration(3, 'CREATE TABLE three (n INTEGER); CREATE TABLE one (n INTEGER)')]
 
-describe('what is missing', () => {
-  it('is what was not applied, in order', () => {
+describe('the missing migrations', () => {
+  it('are those that were not applied, in order', () => {
     expect(missingMigrations(good, []).map(({ version }) => version)).toEqual([1, 2])
     expect(missingMigrations(good, [1]).map(({ version }) => version)).toEqual([2])
     expect(missingMigrations(good, [1, 2])).toEqual([])
   })
 
-  it('cannot be said of a store that a newer program migrated', () => {
+  it('are unknown for a store that a newer program migrated', () => {
     expect(() => missingMigrations(good, [1, 2, 3])).toThrow(
       expect.objectContaining({ code: 'store_newer', hint: expect.stringContaining('newer') }),
     )
@@ -47,7 +47,7 @@ describe('SQLite', () => {
     expect(tables()).toEqual(['migration', 'one', 'two'])
   })
 
-  it('leaves nothing of a start whose last migration fails', () => {
+  it('leaves nothing behind if the last migration fails', () => {
     expect(() => migrateSqlite(db, bad, 0)).toThrow(/already exists/)
     expect(tables()).toEqual([])
     expect(db.isTransaction).toBe(false)
@@ -56,7 +56,7 @@ describe('SQLite', () => {
     expect(tables()).toEqual(['migration', 'one', 'two'])
   })
 
-  it('brings in repositories that GitHub told of before anything was claimed there', () => {
+  it('marks repositories that GitHub named before the first claim as used', () => {
     const all = loadMigrations('sqlite')
     migrateSqlite(db, all.slice(0, 23), 0)
     db.exec(`INSERT INTO repository (id, github_id, name, created_at, used_at) VALUES
@@ -73,7 +73,7 @@ describe('SQLite', () => {
     ])
   })
 
-  it('learns of keys purged before it was kept how they ended, as far as that is known', () => {
+  it('records how the runs of purged keys ended, as far as that is known', () => {
     const all = loadMigrations('sqlite')
     migrateSqlite(
       db,
@@ -132,7 +132,7 @@ describe('PostgreSQL', () => {
     expect(await tables()).toEqual(['migration', 'one', 'two'])
   })
 
-  it('leaves nothing of a start whose last migration fails', async () => {
+  it('leaves nothing behind if the last migration fails', async () => {
     await expect(migratePostgres(pool, bad, 0)).rejects.toThrow(/already exists/)
     expect(await tables()).toEqual([])
     await migratePostgres(pool, good, 0)

@@ -3,7 +3,7 @@ import { Pool, TypeOverrides, types, type ClientBase, type PoolConfig } from 'pg
 import { SetupError } from '../errors.ts'
 import { ServerClock } from './drivers/postgres-clock.ts'
 import { connectFailure } from './drivers/postgres-errors.ts'
-import { migratePostgres } from './drivers/postgres-migrate.ts'
+import { migratePostgres } from './drivers/postgres-schema.ts'
 import { PostgresDriver } from './drivers/postgres.ts'
 import { loadMigrations } from './migrations.ts'
 import type { StoreMachine } from './open-sqlite.ts'

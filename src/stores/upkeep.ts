@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { DatabaseInspection } from '../domain/database-inspection.ts'
 import type { BackupAnswer, BackupOptions } from './drivers/sqlite-backup.ts'
 import { backupSqlite } from './drivers/sqlite-backup.ts'
-import { inspectSqlite } from './drivers/sqlite-inspect.ts'
+import { inspectSqlite } from './drivers/sqlite-schema.ts'
 import { loadMigrations } from './migrations.ts'
 
 export type DatabasePlace =
@@ -23,7 +23,7 @@ export async function inspectDatabase(
 ): Promise<DatabaseInspection> {
   const migrations = loadMigrations(database.kind)
   if (database.kind === 'sqlite') return inspectSqlite(database.path, migrations, readThrough)
-  const { inspectPostgres: lookAtPostgres } = await import('./drivers/postgres-inspect.ts')
+  const { inspectPostgres: lookAtPostgres } = await import('./drivers/postgres-schema.ts')
   return await lookAtPostgres(database.url, migrations, clock)
 }
 

@@ -41,18 +41,21 @@ test.each([
   ],
   [{ ...right, headSha: 'a' }, ['headSha is not a known field. Did you mean "head_sha"? (shape)']],
   [{ ...right, colour: 'a' }, ['colour is not a known field (shape)']],
-])('%j is told as %j', (data, expected) => {
+])('%j is reported as %j', (data, expected) => {
   expect(told(data)).toEqual(expected)
 })
 
-test.each(['x', '', 1.5, 0, 1001, Number.NaN])('%j is told with what a number may be', (limit) => {
-  const schema = z.strictObject({ limit: fromQuery(wholeNumber(1, 1000)) })
-  const parsed = schema.safeParse({ limit })
-  const [finding] = findingsOf(schema, parsed.error?.issues ?? [], { limit })
-  expect(finding?.message).toBe('must be a whole number from 1 to 1000')
-})
+test.each(['x', '', 1.5, 0, 1001, Number.NaN])(
+  '%j is reported with the allowed numbers',
+  (limit) => {
+    const schema = z.strictObject({ limit: fromQuery(wholeNumber(1, 1000)) })
+    const parsed = schema.safeParse({ limit })
+    const [finding] = findingsOf(schema, parsed.error?.issues ?? [], { limit })
+    expect(finding?.message).toBe('must be a whole number from 1 to 1000')
+  },
+)
 
-test('a hundred thousand wrong names are not all told', () => {
+test('a thousand wrong names are not all reported', () => {
   const wrong = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`x${n}`, 1]))
   expect(told({ ...right, ...wrong })).toHaveLength(20)
 })

@@ -53,19 +53,19 @@ describe('the nearest name', () => {
     ['migration', 'migrate'],
     ['simulation', 'simulate'],
     ['--deliver', '--deliveries'],
-  ])('to %s is %s, which begins alike and ends otherwise', (wrong, right) => {
+  ])('to %s is %s, which begins like it and ends differently', (wrong, right) => {
     expect(nearest(wrong, ['serve', 'runs', 'why', '--dry-run', right])).toBe(right)
   })
 
-  test('is none only because all names begin alike', () => {
+  test('is not found only because all names begin alike', () => {
     expect(nearest('HOLDFAST_LOGS', ['HOLDFAST_DATABASE_URL', 'HOLDFAST_LOCALE'])).toBeNull()
   })
 
-  test('is the one that fewer letters are wrong in, though another begins alike', () => {
+  test('is the one with fewer wrong letters, even if another begins alike', () => {
     expect(nearest('deliver', ['deliveries', 'delivery'])).toBe('delivery')
   })
 
-  test('is none among none', () => {
+  test('is none if there are no names', () => {
     expect(nearest('port', [])).toBeNull()
   })
 

@@ -1,13 +1,14 @@
 /**
  * The kinds of text that callers give, whichever door they come through.
  *
- * What must hold: no text with a NUL, a lone surrogate or, where it is a name or a key, any control
- * or invisible character gets past here; what passes is bounded in size.
+ * What must hold: no text has a NUL or a lone surrogate, every text has a maximum length, and a
+ * name or a key has no control characters and no invisible characters.
  */
 import { z } from 'zod'
-import { withoutInvisible } from '../invisible-text.ts'
+import { withoutInvisible } from '../texts/invisible-text.ts'
+import { isIPv4 } from 'node:net'
 
-// Cc is every control character; the two separators break lines where people read them.
+// Cc is every control character. The two separators show as line breaks.
 const controlFree = /^[^\p{Cc}\u2028\u2029]*$/u
 const wellFormed = (text: string): boolean => text.isWellFormed()
 const allVisible = (text: string): boolean => withoutInvisible(text) === text
@@ -42,4 +43,11 @@ function isHttpUrl(value: string): boolean {
   if (!controlFree.test(value) || !value.isWellFormed()) return false
   const url = URL.parse(value)
   return url !== null && (url.protocol === 'http:' || url.protocol === 'https:')
+}
+
+/** Whether a host name or address, as in a URL or a `Host` header, always means this machine. */
+export function isLoopbackName(host: string): boolean {
+  const name = host.toLowerCase().replace(/^\[|\]$/g, '')
+  if (name === 'localhost' || name.endsWith('.localhost') || name === '::1') return true
+  return isIPv4(name) && name.startsWith('127.')
 }

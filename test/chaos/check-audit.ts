@@ -1,8 +1,8 @@
 /**
- * Rebuilds every run from its audit rows alone and compares it with its row, so that no change can
- * be without its audit row nor the reverse (rule 12); and finds in the same walk two active runs of
- * one subject (rule 1), a holder's write under an old fence (rule 2), and work that was begun again
- * without a decision (rule 3). Answers the violations, in words.
+ * Rebuilds every run from its audit rows alone and compares it with the stored run: every change
+ * must have an audit row, and every audit row a change (rule 12). On the way it finds two active
+ * runs of one subject (rule 1), a write under an old fence (rule 2), and work that started again
+ * without a decision (rule 3). Returns the violations as sentences.
  */
 import type { AuditLine, Tables } from './storm-tables.ts'
 

@@ -1,6 +1,6 @@
 /**
- * What must be true of the inbox, the runs and the audit once everything sent was processed, seen
- * from outside. Answers what is not.
+ * Checks the inbox, the runs and the audit after every webhook was processed. It reads only the
+ * tables. Returns the violations as sentences.
  */
 import type { Client } from '../scenarios/client.ts'
 import type { PlannedEvent } from './webhook-plan.ts'

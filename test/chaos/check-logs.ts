@@ -1,7 +1,7 @@
 /**
- * Compares what the children were told with what the tables hold. Only what one process was surely
- * told before another began to ask is compared, so that no order is assumed that nobody saw.
- * Answers the violations, in words.
+ * Compares the answers that the child processes got with the tables. Two answers are compared only
+ * if one process had its answer before the other process asked, because otherwise their order is
+ * unknown. Returns the violations as sentences.
  */
 import { sha } from './claims.ts'
 import { headOfEvent, type Logged } from './storm-log.ts'

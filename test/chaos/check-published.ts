@@ -1,6 +1,6 @@
 /**
- * What must stand on GitHub when every run of a test has ended, as the simulated GitHub counted it:
- * one comment with the newest text, two statuses, nothing twice. Answers what is not so.
+ * Checks what the simulated GitHub shows when every run of a test has ended: one comment with the
+ * newest text, two statuses, nothing twice. Returns the violations as sentences.
  */
 import type { PullStory } from './publish-world.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Programs of their own process that open the store themselves, as real nodes do. A child says
- * when it is ready, waits to be let go, and ends with its parent, however that ends.
+ * Starts child processes that open the store themselves, as real nodes do. A child reports when it
+ * is ready, waits for the start signal, and ends when its parent ends.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

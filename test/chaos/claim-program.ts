@@ -1,6 +1,7 @@
 /**
- * A program: opens the store, waits to be let go, makes all its claims at once and tells what came
- * of each. Where arrival decided between two heads it asks "GitHub", as the product does.
+ * A program: opens the store, waits for the start signal, makes all its claims at once and reports
+ * each answer. Where only the order of arrival decided between two heads, it asks "GitHub", as the
+ * product does.
  */
 import { HoldfastError } from '../../src/errors.ts'
 import { settings, tell, untilLetGo } from './child.ts'

@@ -1,8 +1,8 @@
 /**
- * Goal: however many claim at once, from however many processes, one of them gets the work, and the
- * newest head has it.
- * Method: four processes that let go of all their claims in one moment, on PostgreSQL and on a
- * SQLite file; then a look at the tables.
+ * Goal: many processes claim at the same time; exactly one claim gets the work, and it is the claim
+ * of the newest head.
+ * Method: four processes make all their claims at the same moment, on PostgreSQL and on a SQLite
+ * file; then the test reads the tables.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -78,7 +78,7 @@ describe.each(['postgres', 'sqlite'] as const)('on %s', (kind) => {
     expect(skipped.filter(({ errorCode }) => errorCode !== 'stale-event')).toEqual([])
   }
 
-  it('50 claimers of one pair: one is told to work, and none fails', async () => {
+  it('50 claims of one pair: one gets the work, and none fails', async () => {
     const claims = pullRequests.flatMap((pr) =>
       Array.from({ length: 50 }, () => ({ pr, head: `only-${pr}` })),
     )
@@ -91,7 +91,7 @@ describe.each(['postgres', 'sqlite'] as const)('on %s', (kind) => {
     }
   })
 
-  it('20 heads whose events come in any order: the latest has the work', async () => {
+  it('20 heads whose events arrive in random order: the newest gets the work', async () => {
     const claims = shuffled(
       pullRequests.flatMap((pr) =>
         heads.map((head, i) => ({ pr, head, eventAt: startedAt + i * 1000 })),
@@ -102,7 +102,7 @@ describe.each(['postgres', 'sqlite'] as const)('on %s', (kind) => {
     for (const pr of pullRequests) await expectOnlyNewest(pr)
   })
 
-  it('20 heads of one second in any order: the one GitHub names has the work', async () => {
+  it('20 heads of one second in random order: the one GitHub names gets the work', async () => {
     const claims = shuffled(
       pullRequests.flatMap((pr) =>
         heads.map((head, i) => ({ pr, head, eventAt: startedAt, before: `h${i - 1}` })),
@@ -113,7 +113,7 @@ describe.each(['postgres', 'sqlite'] as const)('on %s', (kind) => {
     for (const pr of pullRequests) await expectOnlyNewest(pr)
   })
 
-  it('20 heads of one second that come in order: each follows the one it names', async () => {
+  it('20 heads of one second that arrive in order: each replaces the one it names', async () => {
     const nodes = [await openStore(database), await openStore(database)] as const
     const reasons: string[] = []
     for (const [i, head] of heads.entries()) {
@@ -130,14 +130,14 @@ describe.each(['postgres', 'sqlite'] as const)('on %s', (kind) => {
     await expectOnlyNewest(1)
   })
 
-  it('20 heads without a time: one has the work, and it is the one GitHub names', async () => {
+  it('20 heads without a time: one gets the work, and it is the one GitHub names', async () => {
     const claims = shuffled(pullRequests.flatMap((pr) => heads.map((head) => ({ pr, head }))))
     const told = await claimTogether(claims, { head: newest, at: startedAt })
     expect(told.filter(({ reason }) => reason.startsWith('error'))).toEqual([])
     for (const pr of pullRequests) await expectOnlyNewest(pr)
   })
 
-  it('20 heads without a time and without GitHub: exactly one has the work', async () => {
+  it('20 heads without a time and without GitHub: exactly one gets the work', async () => {
     const claims = shuffled(pullRequests.flatMap((pr) => heads.map((head) => ({ pr, head }))))
     await claimTogether(claims, null)
     for (const pr of pullRequests) {

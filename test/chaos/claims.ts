@@ -1,4 +1,4 @@
-/** Claims as the doors would make them, and the grants that go with them. */
+/** Builds claims as the HTTP API and the library make them, and the leases that belong to them. */
 import type { Claim } from '../../src/domain/claim.ts'
 import type { LeaseGrant, RunPolicy } from '../../src/domain/run.ts'
 import { unannounced } from '../../src/domain/run.ts'

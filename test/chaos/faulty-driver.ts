@@ -1,10 +1,11 @@
 /**
- * Drivers with faults. `withAborts` loses races at random, as a busy database does; the store must
- * not mind. `withoutLocks` takes away what the claims rely on, the subject's lock and the
- * compare-and-set of runs: with it the checks of the storm must find something, or they check
- * nothing. `withCut` cuts one transaction off, as a crash would; `withLostRace` has one run again.
- * `withGates` lets a test hold a statement back. `withMishap` believes a commit that never was, or
- * repeats one that was: both are wrong, and a test of lost commits must see that.
+ * Database drivers with faults. `withAborts` aborts transactions at random, as a busy database
+ * does; the store must retry them. `withoutLocks` removes what claims rely on, the subject's lock
+ * and the compare-and-set of runs; the checks of the storm test must then find a violation.
+ * `withCut` cuts one transaction off, as a crash would; `withLostRace` makes one transaction run
+ * again. `withGates` lets a test hold a statement back. `withMishap` treats a commit as done that
+ * was rolled back, or repeats one that was done: both are wrong, and a test of lost commits must
+ * notice it.
  */
 import type { Random } from '../../src/random.ts'
 import type { Driver } from '../../src/stores/driver.ts'

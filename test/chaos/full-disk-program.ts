@@ -1,6 +1,6 @@
 /**
- * A program: fills the disk it is started on through the store, in groups; tells what was kept and
- * what was refused, then makes room and tries again.
+ * A program: fills its disk through the store, in groups; reports which writes were stored and
+ * which were refused, then frees space and tries again.
  */
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

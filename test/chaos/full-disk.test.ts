@@ -1,8 +1,8 @@
 /**
- * Goal: on a disk that is really full the store keeps what it said it kept, refuses the rest with
- * `store_full`, and goes on when there is room.
- * Method: a disk of a few megabytes in memory, mounted in a namespace of its own that ends with the
- * process. Only Linux has these; elsewhere the test says that it is skipped.
+ * Goal: on a full disk the store keeps every write that it confirmed, refuses the others with
+ * `store_full`, and continues when there is space again.
+ * Method: a disk of a few megabytes in memory, mounted in its own namespace that ends with the
+ * process. Only Linux has these; elsewhere the test is skipped and says so.
  */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -19,7 +19,7 @@ function onTinyDisk(namespace: readonly string[], ...command: readonly string[])
   return spawnSync('unshare', args, { encoding: 'utf8' })
 }
 
-it('a full disk loses nothing that was accepted', (context) => {
+it('a full disk loses no write that was confirmed', (context) => {
   if (process.platform !== 'linux') context.skip('a disk of its own needs Linux')
   const namespace = namespaces.find((one) => onTinyDisk(one, 'true').status === 0)
   if (namespace === undefined) {

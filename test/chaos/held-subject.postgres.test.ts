@@ -1,8 +1,8 @@
 /**
- * Goal: one subject that somebody holds keeps nobody else waiting.
- * Method: a connection of another program locks a subject's row and keeps it. Many callers with an
- * Idempotency-Key, which no batch gathers, want that subject; meanwhile a webhook, a heartbeat and
- * a ping of others must be answered while the lock is still held.
+ * Goal: a locked subject does not block requests for other subjects.
+ * Method: a connection of another program locks a subject's row and keeps the lock. Many callers
+ * with an Idempotency-Key, which are never batched, claim that subject; meanwhile a webhook, a
+ * heartbeat and a ping for other subjects must be answered while the lock is still held.
  */
 import pg from 'pg'
 import { expect, it, vi } from 'vitest'
@@ -22,7 +22,7 @@ const idempotencyKey = (name: string): IdempotencyKey => ({
   open: (sealed) => sealed,
 })
 
-it('callers of a held subject leave connections to everybody else', async () => {
+it('callers of a locked subject leave connections for all other requests', async () => {
   const database = await freshDatabase()
   const store = await openStore({ kind: 'postgres', url: database.url })
   const claim = (pr: number) => {

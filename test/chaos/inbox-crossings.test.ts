@@ -1,8 +1,8 @@
 /**
- * Goal: what two processes do with one lane of webhooks at the same time comes out as if it had
- * been one after the other, also where PostgreSQL commits in another order than things began.
- * Method: two stores on one database; a statement of one of them is held at a gate while the other
- * goes on.
+ * Goal: two processes that work on one lane of webhooks at the same time give the same result as
+ * one after the other, also where PostgreSQL commits in another order than the work began.
+ * Method: two stores on one database; a statement of one store is held at a gate while the other
+ * store continues.
  */
 import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -81,7 +81,7 @@ async function activeHeads(): Promise<readonly string[]> {
   return items.filter(({ state }) => state === 'pending').map(({ id }) => id)
 }
 
-it('a push that crosses the closing of its pull request leaves nothing to work on', async () => {
+it('a push at the same time as the closing of its pull request leaves no active run', async () => {
   await here.inbox.finish(decided(await receive(here, webhook(1)), claim('a', 1)))
   await shut(receiving)
   const receivingClosed = receive(there, closed(3))
@@ -98,7 +98,7 @@ it('a push that crosses the closing of its pull request leaves nothing to work o
   expect(await activeHeads()).toEqual([])
 })
 
-it('a pull request opened and closed at once leaves nothing to work on', async () => {
+it('a pull request that is opened and closed at once leaves no active run', async () => {
   await shut(receiving)
   const receivingClosed = receive(there, closed(3))
   await reached(receiving)

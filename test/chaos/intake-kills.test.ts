@@ -1,10 +1,11 @@
 /**
- * Goal: rule 4. A webhook that was answered is processed, whatever crashes, and none makes a second
- * run: a server killed fifty times between answer and processing loses and doubles nothing.
- * Method: several senders keep a real server busy with signed deliveries of 20 KB; it is killed at
- * random moments and its successor started at once. A delivery whose answer was lost is sent again
- * under its GUID, as an operator's redelivery; one that was answered never is. Then everything is
- * looked at from outside.
+ * Goal: rule 4. A webhook that was answered is processed, whatever crashes, and no webhook creates
+ * a second run: a server that is killed fifty times between answer and processing loses nothing and
+ * does nothing twice.
+ * Method: several senders keep a real server busy with signed webhooks of 20 KB; the server is
+ * killed at random moments and the next one is started at once. A webhook whose answer was lost is
+ * sent again with the same GUID, as an operator would do; a webhook that was answered is never sent
+ * again. Then the test reads the tables.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -103,7 +104,7 @@ async function survive(databaseUrl: string, kills: number): Promise<Survived> {
   }
 }
 
-it('fifty kills on SQLite lose no webhook and make no second run', async () => {
+it('fifty kills on SQLite lose no webhook and create no second run', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-kills-file-'))
   const { violations, lost, inherited } = await survive(`sqlite:${join(folder, 'holdfast.db')}`, 50)
   rmSync(folder, { recursive: true })
@@ -113,7 +114,7 @@ it('fifty kills on SQLite lose no webhook and make no second run', async () => {
   expect(inherited, `seed ${seed}`).toBeGreaterThan(0)
 })
 
-it('twenty-five kills on PostgreSQL lose no webhook and make no second run', async () => {
+it('twenty-five kills on PostgreSQL lose no webhook and create no second run', async () => {
   const database = await freshDatabase()
   const { violations, lost, inherited } = await survive(database.url, 25)
   await database.drop()

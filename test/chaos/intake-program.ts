@@ -1,6 +1,6 @@
 /**
- * A program: the server as `holdfast serve` composes it. It loads while its predecessor still
- * lives, opens the store when it is let go, and tells its address.
+ * A program: the server as `holdfast serve` composes it. It loads its code while the previous
+ * server is still running, opens the store after the start signal, and reports its address.
  */
 import { enableCompileCache, flushCompileCache } from 'node:module'
 import { settings, tell, untilLetGo } from './child.ts'

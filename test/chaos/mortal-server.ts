@@ -1,6 +1,6 @@
 /**
- * A server that is killed again and again. Its successor has loaded by then, so that it stands in
- * at once, at another port.
+ * A server that is killed again and again. The next server has already loaded its code by then, so
+ * that it takes over at once, on another port.
  */
 import { startChild, type Child } from './child.ts'
 import type { IntakeConfig } from './intake-program.ts'

@@ -1,7 +1,8 @@
 /**
- * Goal: a store can be made and opened by many processes at once, and by one that was killed while
- * it made it; a SQLite file has one server at a time, and is free when that one is gone.
- * Method: real processes, let go at one moment, and SIGKILL.
+ * Goal: many processes can create and open a store at once, also after a process was killed while
+ * it created the store; a SQLite file has one server at a time, and is free when that server has
+ * ended.
+ * Method: real processes that start at the same moment, and SIGKILL.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -46,7 +47,7 @@ async function openTogether(count: number, config: OpenConfig) {
 
 describe('SQLite', () => {
   it.each([2, 8])(
-    '%i processes that make one file at once all open the same one',
+    '%i processes that create one file at once all open the same file',
     async (count) => {
       const told = await openTogether(count, { database: { kind: 'sqlite', path } })
       expect(told).toEqual(Array.from({ length: count }, () => ({ opened: true })))
@@ -59,7 +60,7 @@ describe('SQLite', () => {
     },
   )
 
-  it('of servers that start at once exactly one holds the file', async () => {
+  it('of several servers that start at once exactly one locks the file', async () => {
     for (let round = 0; round < 3; round++) {
       const told = await openTogether(3, { database: { kind: 'sqlite', path }, exclusive: true })
       expect(told.filter(({ opened }) => opened)).toHaveLength(1)
@@ -68,7 +69,7 @@ describe('SQLite', () => {
     }
   })
 
-  it('a file is free at once when its server is killed', async () => {
+  it('a file is free at once after its server is killed', async () => {
     const database = { kind: 'sqlite', path } as const
     const [first] = await openTogether(1, { database, exclusive: true })
     expect(first).toEqual({ opened: true })
@@ -83,7 +84,7 @@ describe('SQLite', () => {
     expect(await openTogether(1, { database, exclusive: true })).toEqual([{ opened: true }])
   })
 
-  it('a process killed while it makes the file leaves nothing in the way of the next', async () => {
+  it('a process killed while it creates the file does not block the next process', async () => {
     const waves = [0, 1, 2, 3]
     let hadNoFile = 0
     const makeAndKill = async (round: number): Promise<void> => {

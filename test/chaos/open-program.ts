@@ -1,4 +1,7 @@
-/** A program: opens a store, tells whether it could, and holds it until it is ended. */
+/**
+ * A program: opens a store, reports whether that worked, and keeps the store open until the program
+ * ends.
+ */
 import { HoldfastError } from '../../src/errors.ts'
 import { settings, tell, untilLetGo } from './child.ts'
 import { openStore, type Database } from './open-store.ts'

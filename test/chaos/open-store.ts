@@ -1,4 +1,6 @@
-/** Opens either store by its parts: a child that loaded the whole program would be slow. */
+/**
+ * Opens either store from its parts, because a child process that loads the whole program is slow.
+ */
 import { githubDeclarations } from '../../src/channels/github-channels.ts'
 import { systemClock } from '../../src/clock.ts'
 import { systemRandom } from '../../src/random.ts'

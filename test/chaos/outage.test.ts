@@ -1,8 +1,8 @@
 /**
- * Goal: a PostgreSQL server that stops makes the store unready and its calls fail as unavailable;
- * when it is back, so is the store, without a restart of ours.
- * Method: a real server behind a relay is stopped in the middle of work, and another one with a
- * database of the same name is put in its place.
+ * Goal: when the PostgreSQL server stops, the store becomes unready and its calls fail as
+ * unavailable; when the server is back, the store works again without a restart of Holdfast.
+ * Method: a real server behind a relay is stopped during work, and another server with a database
+ * of the same name replaces it.
  */
 import pg from 'pg'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -32,7 +32,7 @@ async function isReady(store: Store): Promise<boolean> {
   }
 }
 
-it('a server that stops and comes back takes the store with it both ways', async () => {
+it('the store is unready while its server is stopped, and ready when it is back', async () => {
   const [first, second, relay] = await Promise.all([startCluster(), startCluster(), startRelay()])
   relay.aim(first.url)
   const store = await openStore({ kind: 'postgres', url: relay.url(first.url) })
@@ -57,7 +57,7 @@ it('a server that stops and comes back takes the store with it both ways', async
   await Promise.all([second.stop(), relay.close()])
 })
 
-it('a crashing backend, which makes the server drop everybody, is survived', async () => {
+it('the store survives a crashed backend that makes the server close all connections', async () => {
   const cluster = await startCluster()
   const store = await openStore({ kind: 'postgres', url: cluster.url })
   await Promise.all(Array.from({ length: 10 }, (_, i) => claim(store, i)))

@@ -1,9 +1,9 @@
 /**
- * Goal: what a publisher and a run do to one delivery at the same moment comes out as if it had
- * been one after the other: no version goes out that was replaced before its attempt was stored,
- * and no newer version is closed by an older one's outcome.
- * Method: two stores on one PostgreSQL database; a statement of one of them is held at a gate while
- * the other goes on.
+ * Goal: a publisher and a run that change one delivery at the same moment give the same result as
+ * one after the other: no version is sent that was replaced before its attempt was stored, and no
+ * newer version is closed by the outcome of an older one.
+ * Method: two stores on one PostgreSQL database; a statement of one store is held at a gate while
+ * the other store continues.
  */
 import { allRights } from '../../src/channels/github-channels.ts'
 import pg from 'pg'
@@ -81,7 +81,7 @@ const report = (text: string) => {
 }
 const anchor = () => new OutboxHand({ store: here }).named(held.run!.id, 'anchor')
 
-it('a report while an attempt is being stored: the old version is not sent', async () => {
+it('a report during the storing of an attempt prevents sending the old version', async () => {
   const hand = new OutboxHand({ store: there })
   const leased = await hand.leaseNamed('anchor')
   await shut(attempts)
@@ -98,7 +98,7 @@ it('a report while an attempt is being stored: the old version is not sent', asy
   expect(budget?.seconds ?? []).toEqual([])
 })
 
-it('an end while an outcome is being stored: the outcome closes its own version only', async () => {
+it('a run that ends while an outcome is stored: the outcome closes only its version', async () => {
   const hand = new OutboxHand({ store: there })
   const leased = await hand.leaseNamed('anchor')
   const attempt = await hand.begun(leased)
@@ -113,7 +113,7 @@ it('an end while an outcome is being stored: the outcome closes its own version 
   expect(contentOf(after).view.state).toBe('succeeded')
 })
 
-it('a lease that another process is taking is passed over, not waited for', async () => {
+it('a delivery that another process is leasing is skipped, not waited for', async () => {
   await shut(deliveries)
   const taking = there.outbox.lease({ limit: 5, progressMax: 5 })
   await reached(deliveries)
@@ -122,7 +122,7 @@ it('a lease that another process is taking is passed over, not waited for', asyn
   expect(await taking).toHaveLength(1)
 })
 
-it('an operator’s word while it is being sent: the outcome comes too late', async () => {
+it('an operator decides while a delivery is being sent: the outcome comes too late', async () => {
   const hand = new OutboxHand({ store: there })
   const leased = await hand.leaseNamed('anchor')
   const attempt = await hand.begun(leased)
@@ -162,7 +162,7 @@ const blocked = () =>
     ({ rowCount }) => rowCount !== 0,
   )
 
-it('a comment published while the one before it is closed goes on: it was first', async () => {
+it('the next comment is due when its publishing begins before the close of the first', async () => {
   const { publish, end } = await sendingOne(here)
   await shut(inserts)
   const publishing = publish(there, 'c2')
@@ -174,7 +174,7 @@ it('a comment published while the one before it is closed goes on: it was first'
   expect((await new OutboxHand({ store: here }).leaseNamed('c2')).delivery.wait).toBe('due')
 })
 
-it('a comment published while the one before it is closed goes on: it was last', async () => {
+it('the next comment is due when its publishing begins during the close of the first', async () => {
   const { publish, end } = await sendingOne(there)
   await shut(audits)
   const ending = end()
@@ -186,7 +186,7 @@ it('a comment published while the one before it is closed goes on: it was last',
   expect((await new OutboxHand({ store: here }).leaseNamed('c2')).delivery.wait).toBe('due')
 })
 
-it('two writes that ask for the last of a budget at once: one gets it', async () => {
+it('of two writes that ask for the last write of a budget at once, one gets it', async () => {
   const announcement = { ...announced, anchorPer: null, checkName: null }
   const world = { store: here, clock: new TestClock(), close: async () => undefined }
   await new TestSubject(world, { announcement }).claim('a')

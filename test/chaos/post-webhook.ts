@@ -1,4 +1,4 @@
-/** Sends one delivery as GitHub does: once, and without a second try. */
+/** Sends one webhook as GitHub does: once, without a retry. */
 import type { PlannedDelivery } from './webhook-plan.ts'
 
 /** The status, or null when no answer came. */

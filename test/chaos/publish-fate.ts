@@ -1,11 +1,12 @@
 /**
  * Loaded into a real server before anything else (`node --import`): at one named step of publishing
- * it sends its own process a signal. Several things may have to be at that step first; those that
- * are wait there, so that a test knows exactly what was done of each and what was not.
+ * it sends a signal to its own process. Several deliveries may have to reach that step first; those
+ * that have reached it wait there, so that a test knows exactly what was done for each.
  *
- * `…-uncommitted` is inside the transaction, after its last statement and before its commit; there
- * nothing can wait, and the first to come is the last.
+ * `…-uncommitted` is inside the transaction, after its last statement and before its commit.
+ * Nothing can wait there, so the first delivery that reaches it triggers the signal.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { writeSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import type { Delivery } from '../../src/domain/outbox/delivery.ts'
@@ -15,6 +16,7 @@ import { PostgresDriver } from '../../src/stores/drivers/postgres.ts'
 import { SqliteDriver } from '../../src/stores/drivers/sqlite.ts'
 import { SqlOutbox } from '../../src/stores/sql-store/sql-outbox.ts'
 import type { Verb } from '../../src/stores/sql.ts'
+import type { BeginAnswer, LeasedDelivery } from '../../src/store/outbox-store.ts'
 
 export type FatalStep =
   | 'lease-uncommitted'
@@ -117,6 +119,8 @@ function stepsTo({ step, signal, of }: Fate): Steps {
   }
 }
 
+const deliveriesOf = (leased: readonly LeasedDelivery[]) => leased.map(({ delivery }) => delivery)
+
 /** Answers what has been leased so far, by id. */
 function watchOutbox({ at, beforeCommit }: Steps): ReadonlyMap<string, Delivery> {
   const leased = new Map<string, Delivery>()
@@ -126,22 +130,23 @@ function watchOutbox({ at, beforeCommit }: Steps): ReadonlyMap<string, Delivery>
   outbox.lease = async function (request) {
     const answer = await inside(
       () => lease.call(this, request),
-      (got) =>
-        beforeCommit(
-          'lease-uncommitted',
-          got.map(({ delivery }) => delivery),
-        ),
+      (got) => {
+        // What sets stored times right before a lease answers nothing.
+        if (Array.isArray(got)) beforeCommit('lease-uncommitted', deliveriesOf(got))
+      },
     )
     for (const { delivery } of answer) leased.set(delivery.id, delivery)
     return answer
   }
   outbox.beginAttempt = async function (request) {
-    const delivery = leased.get(request.hold.deliveryId)
+    const delivery = leased.get(request.lease.deliveryId)
     // Not where it was leased: who waited there would keep all others from being leased.
     await at('leased', delivery)
     const answer = await inside(
       () => beginAttempt.call(this, request),
-      ({ result }) => result === 'begun' && beforeCommit('begin-uncommitted', [delivery]),
+      (begun) => {
+        if ((begun as BeginAnswer).result === 'begun') beforeCommit('begin-uncommitted', [delivery])
+      },
     )
     if (answer.result === 'begun') await at('begun', delivery)
     return answer
@@ -183,31 +188,31 @@ type Methods<T> = {
     : T[K]
 }
 
-/** Has the verb that `ask` hands to the driver tell its answer before it is committed. */
+/**
+ * Calls `tell` with the answer of each transaction that `ask` makes, before its commit. Others that
+ * run meanwhile are not told apart by time: `ask` may wait for something else before it begins one.
+ */
 function tellBeforeCommit() {
-  let told: ((answer: never) => unknown) | null = null
+  const asking = new AsyncLocalStorage<(answer: unknown) => void>()
   for (const { prototype } of [SqliteDriver, PostgresDriver]) {
     const driver = prototype as Methods<Driver>
     const { transact } = driver
     driver.transact = function <T>(this: Driver, makeVerb: () => Verb<T>, patienceMs?: number) {
-      const tell = told
-      told = null
+      const tell = asking.getStore()
       const makeTelling = function* (): Verb<T> {
         const answer = yield* makeVerb()
-        tell?.(answer as never)
+        tell?.(answer)
         return answer
       }
       return transact.call(this, makeTelling, patienceMs)
     }
   }
-  return function inside<T>(ask: () => Promise<T>, tell: (answer: T) => unknown): Promise<T> {
-    told = tell
-    return ask()
-  }
+  return <T>(ask: () => Promise<T>, tell: (answer: unknown) => void): Promise<T> =>
+    asking.run(tell, ask)
 }
 
 if (process.env['PUBLISH_UNSHARED'] !== undefined) {
-  Slots.prototype.share = () => () => undefined
+  Slots.prototype.takeForIdentity = () => () => undefined
 }
 const given = process.env['PUBLISH_FATE']
 if (given !== undefined) {

@@ -1,10 +1,11 @@
 /**
- * Goal: a server that stood still for longer than its delivery lease, and goes on where it stopped,
- * does no harm that lasts: what has not left does not leave any more, and what arrives late is
- * found and put right. Method: a real server is stopped by SIGSTOP while a comment is created, one
- * edited, a first and a last status set: before its requests leave, on the last step before, or
- * while GitHub has them. A second one on the same PostgreSQL takes over when the leases have passed
- * and ends the runs; then the first goes on.
+ * Goal: a server that was stopped for longer than its delivery lease, and then continues, does no
+ * lasting harm: it does not send what it had not sent yet, and what arrives late is found and
+ * corrected.
+ * Method: a real server is stopped by SIGSTOP while a comment is created, a comment is edited, and
+ * a first and a last status are set: before its requests leave, at the last step before that, or
+ * while GitHub has the requests. A second server on the same PostgreSQL takes over when the leases
+ * have expired, and ends the runs; then the first server continues.
  */
 import { expect, it, vi, type TestContext } from 'vitest'
 import type { Client } from '../scenarios/client.ts'
@@ -68,7 +69,7 @@ async function untilStanding(all: readonly PullStory[]): Promise<void> {
   )
 }
 
-it.concurrent('stopped before its requests left, it sends none of them', async (test) => {
+it.concurrent('a server stopped before its requests left does not send them', async (test) => {
   const under = await openWorld(test)
   const { world, all, stopped } = under
   const frozen = await stopAt('begun', under)
@@ -79,7 +80,7 @@ it.concurrent('stopped before its requests left, it sends none of them', async (
   expect(all.flatMap((story) => checkPublished(story))).toEqual([])
 })
 
-it.concurrent('stopped as they leave, what they do late is put right', async (test) => {
+it.concurrent('a server stopped while requests leave: late effects are corrected', async (test) => {
   const under = await openWorld(test)
   const { world, stories, all, stopped } = under
   const frozen = await stopAt('sending', under)
@@ -104,7 +105,7 @@ it.concurrent('stopped as they leave, what they do late is put right', async (te
   expect(statesOf('status-final')).toEqual(['pending', 'success', 'success'])
 })
 
-it.concurrent('stopped after they left, what GitHub does late is put right', async (test) => {
+it.concurrent('a server stopped after requests left: late effects are corrected', async (test) => {
   const { world, stories, all, stopped } = await openWorld(test)
   const lost = world.pull(publications.length + 1)
   const frozen = await world.start({ ...shortWaits, ...unshared })

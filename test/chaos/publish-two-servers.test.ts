@@ -1,8 +1,8 @@
 /**
- * Goal: two servers on one PostgreSQL are one publisher. What both are told at the same time is
- * shown once, what they may write they share, and what a killed one leaves the other one finishes.
- * Method: real servers; every request of a run goes to both at once. What was written and when is
- * the simulated GitHub's word.
+ * Goal: two servers on one PostgreSQL act as one publisher. A change that both receive at the same
+ * time is shown once, they share one budget, and one server finishes what a killed one left.
+ * Method: real servers; every request of a run goes to both at once. The simulated GitHub says what
+ * was written and when.
  */
 import { expect, it, vi, type TestContext } from 'vitest'
 import { onPostgres } from '../scenarios/place.ts'
@@ -44,7 +44,7 @@ async function everywhere(
 const writesOf = ({ github }: PublishWorld) =>
   github.requests.filter(({ method }) => method !== 'GET')
 
-it.concurrent('show each of twenty runs once, at the pace of one', async (test) => {
+it.concurrent('two servers show each of twenty runs once, as fast as one', async (test) => {
   const spacingMs = 200
   const pair = await startPair(test, 20, { HOLDFAST_WRITE_SPACING_MS: String(spacingMs) })
   let seen = 0
@@ -59,7 +59,7 @@ it.concurrent('show each of twenty runs once, at the pace of one', async (test) 
   expect(pair.stories.flatMap((story) => checkPublished(story))).toEqual([])
 })
 
-it.concurrent('share what may be written in a minute', async (test) => {
+it.concurrent('two servers share the budget of a minute', async (test) => {
   const pair = await startPair(test, 30, { HOLDFAST_WRITES_PER_MINUTE: '40' })
   const { world, servers, stories } = pair
   await Promise.all(stories.map((story, index) => story.claim(servers[index % 2]!.admin)))
@@ -76,7 +76,7 @@ it.concurrent('share what may be written in a minute', async (test) => {
   expect(open.body.items).toHaveLength(20)
 })
 
-it.concurrent('finish what one of them was killed in the middle of', async (test) => {
+it.concurrent('one server finishes what a killed server had started', async (test) => {
   const pair = await startPair(test, 20, { ...shortWaits, HOLDFAST_WRITE_SPACING_MS: '50' })
   const { world, servers, stories } = pair
   const [doomed, heir] = servers

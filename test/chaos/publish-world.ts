@@ -1,7 +1,7 @@
 /**
- * A simulated GitHub that outlives the servers it counts, pull requests on it, and the story of
- * each run: claimed, reported on, completed. Every request of a story has its idempotency key, so
- * that one which a dying server left unanswered is simply asked again.
+ * A simulated GitHub that outlives the servers that write to it, pull requests on it, and the life
+ * of each run: claimed, reported on, completed. Every request has its idempotency key, so that a
+ * request which a killed server left unanswered is simply sent again.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -91,7 +91,8 @@ export class PublishWorld {
 
   pull(number: number): PullStory {
     const story = new PullStory(this.github, number)
-    this.github.addPull(repo, { number, headSha: story.head, baseSha: story.base })
+    // A draft, so that no server claims it as one whose webhook was missed: only the story does.
+    this.github.addPull(repo, { number, headSha: story.head, baseSha: story.base, draft: true })
     return story
   }
 
@@ -211,6 +212,16 @@ export class PullStory {
         return one.body as unknown as DeliveryJson
       }),
     )
+  }
+
+  /** What the store and GitHub saw, one line each: for whoever reads a failure. */
+  async history(client: Client): Promise<string[]> {
+    const { body } = await client.get(`/v1/runs/${this.#claimed.run.id}/audit?limit=1000`)
+    const rows = body.items.map((row) => `  ${JSON.stringify(row)}`)
+    const writes = this.comments.flatMap(({ versions }) =>
+      versions.map((version) => `  on GitHub: ${JSON.stringify(version)}`),
+    )
+    return [...rows, ...writes]
   }
 
   /** How often GitHub was asked to make or change what this run shows, whatever came of it. */

@@ -1,6 +1,6 @@
 /**
- * What a child of the storm writes down: a line before it asks for something and one after it was
- * answered, each at once in its own file, so that a kill loses nothing it knew. Times are of the
+ * The log of a child process of the storm: one line before each request and one after its answer,
+ * each written to the child's own file at once, so that a kill loses no line. Times are of the
  * machine's monotonic clock, which all processes share.
  */
 import { openSync, readdirSync, readFileSync, writeSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /**
  * A program: one node of the storm. Several workers at once claim, lease, renew, complete, give
- * back, cancel, rerun and sweep on the same few pull requests, go on after they have lost their
- * lease, and write down what they were told.
+ * back, cancel, rerun and sweep on the same few pull requests, continue after they have lost their
+ * lease, and log the answers they got.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { ConflictError } from '../../src/errors.ts'

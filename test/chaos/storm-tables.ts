@@ -1,4 +1,7 @@
-/** What the storm left in the tables, read as plain rows: the checks trust no code of the store. */
+/**
+ * What the storm left in the tables, read as plain rows, so that the checks do not depend on the
+ * code of the store.
+ */
 import type { Row, Verb } from '../../src/stores/sql.ts'
 import { raw } from '../../src/stores/sql.ts'
 import { openDriver, type Database } from './open-store.ts'

@@ -1,9 +1,9 @@
 /**
- * Goal: rules 1, 2, 3 and 12 hold however claims, leases, heartbeats, ends, cancels, reruns and
- * sweeps of several processes fall together, with aborted transactions and killed processes.
- * Method: a storm over thirty pull requests; then every run is rebuilt from its audit rows, and
- * what the processes were told is compared with the tables. A store without its locks shows that
- * these checks can fail.
+ * Goal: rules 1, 2, 3 and 12 hold in whatever order several processes claim, lease, renew, end,
+ * cancel, rerun and sweep, with aborted transactions and killed processes.
+ * Method: a storm of requests about thirty pull requests; then every run is rebuilt from its audit
+ * rows, and the answers that the processes got are compared with the tables. A store without its
+ * locks shows that these checks can fail.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -41,7 +41,7 @@ it('a storm of four processes on one SQLite file breaks no rule', async () => {
   expect(result.refusals).toBeGreaterThan(10)
 })
 
-it('a server killed at any moment leaves every change with its audit row', async () => {
+it('after a server is killed at any moment, every change has its audit row', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-storm-file-'))
   const result = await runStorm({
     ...{ database: { kind: 'sqlite', path: join(folder, 'holdfast.db') }, pullRequests },
@@ -52,7 +52,7 @@ it('a server killed at any moment leaves every change with its audit row', async
   expect(result.grants).toBeGreaterThan(30)
 })
 
-it('a store without locks and compare-and-set is found out', async () => {
+it('the checks notice a store without locks and compare-and-set', async () => {
   const found: string[] = []
   for (let storm = 0; storm < 5 && found.length === 0; storm++) {
     const database = await freshDatabase()

@@ -1,7 +1,7 @@
 /**
- * Lets a storm of processes loose on one store, kills some of them, and gathers what is left. It is
- * measured in steps, not in seconds, and chance has a seed: a slow machine takes longer for the
- * same storm.
+ * Starts a storm of processes on one store, kills some of them, and collects what they left. A
+ * storm is measured in steps, not in seconds, and its random numbers have a seed: a slow machine
+ * takes longer for the same storm.
  */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

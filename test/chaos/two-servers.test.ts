@@ -1,7 +1,8 @@
 /**
- * Goal: two servers on one PostgreSQL are one intake. A webhook that reaches both at the same time
- * makes one run and neither refuses it; what a killed server had taken, the other one processes.
- * Method: real servers; every delivery goes to both at once, or all to the one that is killed.
+ * Goal: two servers on one PostgreSQL act as one intake. A webhook that reaches both at the same
+ * time creates one run, and neither refuses it; one server processes what a killed one had
+ * received.
+ * Method: real servers; every webhook goes to both at once, or all go to the server that is killed.
  */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { onPostgres, type Place } from '../scenarios/place.ts'
@@ -51,7 +52,7 @@ async function seenWhenProcessed(server: Server): Promise<Seen> {
   return await lookFromOutside(server.admin)
 }
 
-it('every webhook sent to both at once makes one run, and neither refuses it', async () => {
+it('a webhook sent to both servers at once creates one run, and neither refuses it', async () => {
   const plan = new WebhookPlan(seeded(seed))
   const sent: { readonly guid: string; readonly status: number | null }[] = []
   await sendAll(plan, async (delivery) => {
@@ -79,7 +80,7 @@ it('every webhook sent to both at once makes one run, and neither refuses it', a
   }
 })
 
-it('what a killed server had taken, the other one processes', async () => {
+it('one server processes the webhooks that a killed server had received', async () => {
   const plan = new WebhookPlan(seeded(seed))
   const [doomed, heir] = servers as [Server, Server]
   const answered = new Set<string>()

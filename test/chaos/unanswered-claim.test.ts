@@ -1,9 +1,9 @@
 /**
- * Goal: a claim's answer is lost, and the database for longer than the store asks what became of
- * it. In a program that embeds Holdfast the next claim is told of its own lease; over HTTP, whoever
- * repeats the claim with its Idempotency-Key is.
- * Method: a real PostgreSQL behind a relay that goes away with the answer to a COMMIT. While it is
- * away, timers fire at once.
+ * Goal: the answer to a claim is lost, and the database stays away for longer than the store
+ * retries. In a program that embeds Holdfast, the next claim gets that lease; over HTTP, a caller
+ * gets it by repeating the claim with its Idempotency-Key.
+ * Method: a real PostgreSQL behind a relay that closes together with the answer to a COMMIT. While
+ * the database is away, timers fire at once.
  */
 import { githubDeclarations } from '../../src/channels/github-channels.ts'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -72,13 +72,13 @@ it('the next claim gets the lease whose answer was lost, and can complete with i
   expect(await gate.complete()).toMatchObject({ state: 'succeeded', round: 1 })
 })
 
-it('of two claims at once one gets it', async () => {
+it('of two claims at once one gets the lost lease', async () => {
   await loseAnswer(() => claim())
   const gates = await Promise.all([claim(), claim()])
   expect(gates.map(({ reason }) => reason).toSorted()).toEqual(['duplicate', 'new'])
 })
 
-it('a rerun whose answer was lost is one round, not two', async () => {
+it('a rerun whose answer was lost starts one round, not two', async () => {
   await (await claim()).complete()
   await loseAnswer(() => claim({}, true))
   const gate = await claim({}, true)
@@ -90,7 +90,7 @@ it('a rerun whose answer was lost is one round, not two', async () => {
   })
 })
 
-it('one that was let through by failing open keeps others out while that lease lives', async () => {
+it('a claim that failed open excludes others while its lost lease lasts', async () => {
   const lost = await loseAnswer(() => claim({ onStoreError: 'open' }))
   expect(lost).toMatchObject({ shouldProcess: true, reason: 'store-error', run: null })
   expect(await claim()).toMatchObject({ shouldProcess: false, reason: 'duplicate' })

@@ -1,7 +1,7 @@
 /**
- * What GitHub would send about many pull requests: each is opened and then pushed to, with rising
- * times and chained commits. Deliveries are doubled under their own GUID and under others, and come
- * somewhat out of order. The same seed makes the same plan.
+ * The webhooks that GitHub would send about many pull requests: each is opened and then pushed to,
+ * with increasing times and chained commits. Some webhooks are sent twice, with the same GUID or
+ * another one, and arrive slightly out of order. The same seed gives the same plan.
  */
 import { createHash, createHmac } from 'node:crypto'
 import { createRequire } from 'node:module'

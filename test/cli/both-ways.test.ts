@@ -1,6 +1,6 @@
 /**
- * Goal: a command says and does the same through a server as straight on the database, with that
- * server running beside it. In one process, over real HTTP and real databases.
+ * Goal: a command prints and does the same through a server as directly on the database, with that
+ * server running. In one process, over real HTTP and real databases.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { pino } from 'pino'
@@ -18,7 +18,7 @@ import type { Done } from './store-world.ts'
 vi.setConfig({ testTimeout: 60_000 })
 const adminToken = 'an-admin-token-for-both-ways'
 
-describe.each(databases)('both ways on $name', ({ name, makePlace }) => {
+describe.each(databases)('a command with and without a server on $name', ({ name, makePlace }) => {
   let place: Place
   let app: App
   let url = ''
@@ -64,7 +64,7 @@ describe.each(databases)('both ways on $name', ({ name, makePlace }) => {
     return here.stdout
   }
 
-  it('says the same, as JSON and as plain rows', async () => {
+  it('prints the same, as JSON and as plain rows', async () => {
     const { id } = (await admin.claim(newPullRequest()('head'))).body.run
     await admin.claim(newPullRequest()('head'))
     expect(JSON.parse(await same('runs', '--json'))).toMatchObject({ next_cursor: null })
@@ -84,7 +84,7 @@ describe.each(databases)('both ways on $name', ({ name, makePlace }) => {
     for (const line of others) await same(...line.split(' '))
   })
 
-  it('changes runs, and the audit tells who', async () => {
+  it('changes runs, and the audit names the actor', async () => {
     const { id } = (await admin.claim(newPullRequest()('head'))).body.run
     expect((await straight('runs', 'cancel', id)).stdout).toContain('is cancelled')
     expect((await through('runs', 'rerun', id)).stdout).toContain('is pending again in round 2')
@@ -93,7 +93,7 @@ describe.each(databases)('both ways on $name', ({ name, makePlace }) => {
     expect(audit).toMatch(/\trun\.claimed\tadmin\t/)
   })
 
-  it('says about deliveries what a person says, and the audit tells who', async () => {
+  it('changes deliveries, and the audit names the actor', async () => {
     const { id } = (await admin.claim(newPullRequest()('head'))).body.run
     const list = await through('deliveries', '--run', id, '--channel', 'github-status', '--json')
     const [{ id: delivery }] = (JSON.parse(list.stdout) as { items: [{ id: string }] }).items
@@ -109,7 +109,7 @@ describe.each(databases)('both ways on $name', ({ name, makePlace }) => {
     )
   })
 
-  it('ends with the same code when something is wrong', async () => {
+  it('exits with the same code when something is wrong', async () => {
     for (const way of [straight, through]) {
       const missing = await way('runs', 'show', 'run_nope')
       expect(missing).toMatchObject({ code: 1, stdout: '' })
@@ -126,7 +126,7 @@ describe.each(databases)('both ways on $name', ({ name, makePlace }) => {
     }
   })
 
-  it('doctor finds the same store', async () => {
+  it('reports the same store in doctor', async () => {
     // The tests' own cluster forgets what a power cut interrupts, which is what doctor is for.
     const problems = name === 'PostgreSQL' ? ['store.durability'] : []
     for (const way of [straight, through]) {
@@ -140,7 +140,7 @@ describe.each(databases)('both ways on $name', ({ name, makePlace }) => {
     }
   })
 
-  it('purges and migrates beside the server', async () => {
+  it('purges and migrates while the server runs', async () => {
     const { id } = (await admin.claim(newPullRequest()('head'))).body.run
     await straight('runs', 'cancel', id)
     await place.tamper('UPDATE run SET finished_at = 1')

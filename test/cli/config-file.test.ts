@@ -1,5 +1,5 @@
 /**
- * Goal: a config file works in whatever package it is put, and one that does not run says where.
+ * Goal: a config file works in any package, and an error in it is reported with its file and line.
  * Method: real processes, because the test runner loads TypeScript in its own way.
  */
 import { spawnSync } from 'node:child_process'
@@ -43,12 +43,12 @@ function load(...named: readonly string[]): Loaded & { readonly stderr: string }
 
 const importing = "import { port } from './port.ts'\nexport default { port }\n"
 
-describe('the kind of module', () => {
+describe('loading a config file', () => {
   it.each([
     ['commonjs', '{ "type": "commonjs" }'],
     ['none', '{ "name": "bot" }'],
     ['module', '{ "type": "module" }'],
-  ])('does not depend on package.json with the type %s', (_, manifest) => {
+  ])('works with the type %s in package.json', (_, manifest) => {
     write('package.json', manifest)
     write('holdfast.config.ts', importing)
     write('port.ts', 'export const port: number = 7001\n')
@@ -56,7 +56,7 @@ describe('the kind of module', () => {
     expect(load()).toEqual({ port: 7001, configFile, stderr: '' })
   })
 
-  it('does not depend on there being a package.json, nor on what the folder is called', () => {
+  it('works without a package.json and in a folder with any name', () => {
     const odd = join(folder, 'a b é#%')
     mkdirSync(odd)
     folder = odd
@@ -67,14 +67,14 @@ describe('the kind of module', () => {
     expect(load().problems?.[0]).toMatch(/Error: no port \(.*a b é#%\/port\.ts:2\)$/)
   })
 
-  it('finds this package where the project has none installed', () => {
+  it('finds this package where the project has not installed it', () => {
     const text =
       "import { defineConfig } from 'holdfast'\nexport default defineConfig({ port: 7005 })\n"
     write('holdfast.config.ts', text)
     expect(load()).toMatchObject({ port: 7005, stderr: '' })
   })
 
-  it('of what a package brings stays what the package says', () => {
+  it('lets the config file import a CommonJS file', () => {
     write('package.json', '{ "type": "commonjs" }')
     write('holdfast.config.ts', "import port from './port.cjs'\nexport default { port }\n")
     write('port.cjs', 'module.exports = 7002\n')
@@ -82,13 +82,13 @@ describe('the kind of module', () => {
   })
 })
 
-describe('the name', () => {
+describe('the name of a config file', () => {
   it('may end in .mts', () => {
     write('holdfast.config.mts', 'const port: number = 7003\nexport default { port }\n')
     expect(load()).toMatchObject({ port: 7003, configFile: join(folder, 'holdfast.config.mts') })
   })
 
-  it('must be one of both: with two files it is not clear which counts', () => {
+  it('must be unique: two config files are refused', () => {
     write('holdfast.config.ts', 'export default { port: 1 }')
     write('holdfast.config.mts', 'export default { port: 2 }')
     expect(load().problems).toEqual([
@@ -99,7 +99,7 @@ describe('the name', () => {
   })
 })
 
-describe('a file that does not run', () => {
+describe('a config file that does not run', () => {
   it.each([
     ['syntax that TypeScript does not know', 'export default {\n  port: ,\n}', 2],
     ['a missing end', 'export default {\n', 1],
@@ -107,7 +107,7 @@ describe('a file that does not run', () => {
     ['an export that is not there', "\n\nimport { a } from './port.ts'\nexport default { a }", 3],
     ['an error', "\n\n\nthrow new Error('no')", 4],
     ['an error in a function', "const f = () => {\n  throw new Error('no')\n}\nf()", 2],
-  ])('is named with the line: %s', (_, text, line) => {
+  ])('is reported with the line: %s', (_, text, line) => {
     write('package.json', '{ "type": "commonjs" }')
     write('holdfast.config.ts', text)
     write('port.ts', 'export const port: number = 7001\n')
@@ -118,13 +118,13 @@ describe('a file that does not run', () => {
     expect(stderr).toBe('')
   })
 
-  it('for a fault in a file that it imports, that file is named', () => {
+  it('is reported with the imported file that has the error', () => {
     write('holdfast.config.ts', importing)
     write('port.ts', 'export const port =\n')
     expect(load().problems).toEqual([expect.stringMatching(`\\(${join(folder, 'port.ts')}:\\d\\)`)])
   })
 
-  it('is told without a line where Node names none', () => {
+  it('is reported without a line where Node gives none', () => {
     write('holdfast.config.ts', "import './missing.ts'\nexport default {}")
     expect(load().problems).toEqual([expect.stringContaining(join(folder, 'missing.ts'))])
     expect(load().problems).toEqual([expect.not.stringMatching(/:\d+\)/)])
@@ -135,7 +135,7 @@ describe('a file that does not run', () => {
     ['enum A { b }\nexport default {}', 'no enum, namespace or parameter property'],
     ["const fs = require('node:fs')\nexport default {}", 'use import and export default'],
     ['export const port = 1', 'Write: export default defineConfig({ ... })'],
-  ])('%j is told what to write instead', (text, hint) => {
+  ])('gets a hint what to write instead of %j', (text, hint) => {
     write('package.json', '{ "type": "commonjs" }')
     write('holdfast.config.ts', text)
     write('port.ts', 'export const port: number = 7001\n')

@@ -1,4 +1,7 @@
-/** A world for tests: output is collected, signals and timers are fired by hand. */
+/**
+ * The environment of a command for tests: output is collected, and the test fires signals and
+ * timers.
+ */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

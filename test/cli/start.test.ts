@@ -1,7 +1,8 @@
 /**
- * Goal: a start costs only what the command needs, and what makes it faster never makes it fail.
- * Method: real processes that list the modules they loaded, and the start script in a made-up
- * installation whose program tells where compiled code is kept.
+ * Goal: a command loads only what it needs, and the cache of compiled code never makes a start
+ * fail.
+ * Method: real processes that list the modules they loaded, and the start script in a fake
+ * installation whose program prints where compiled code is kept.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -50,8 +51,8 @@ beforeAll(() => {
   )
 })
 
-describe('what is loaded', () => {
-  it('for --version is the parser and nothing else', () => {
+describe('the loaded code', () => {
+  it('is only the parser for --version', () => {
     const { packages, parts } = loadedBy(bin, '--version')
     expect(packages).toEqual(['commander'])
     expect(parts).toContain('cli')
@@ -59,11 +60,11 @@ describe('what is loaded', () => {
     expect(parts).not.toContain('stores')
   })
 
-  it('for the help of a command is not what the command runs', () => {
+  it('does not include what a command runs when only its help is asked for', () => {
     expect(loadedBy(bin, 'serve', '--help').packages).toEqual(['commander', 'zod'])
   })
 
-  it('for a list from a database is neither the server nor the other database', () => {
+  it('includes neither the server nor the other database for a list from a database', () => {
     run([bin, 'migrate', '--data-dir', folder])
     const { packages, parts } = loadedBy(bin, 'runs', 'list', '--data-dir', folder)
     expect(parts).toContain('stores')
@@ -73,7 +74,7 @@ describe('what is loaded', () => {
     }
   })
 
-  it('for the library is not the server', () => {
+  it('does not include the server for the library', () => {
     const { packages, parts } = loadedBy(resolve('index.mjs'))
     expect(parts).toContain('library')
     for (const name of ['fastify', 'pg', 'prom-client', '@octokit/endpoint']) {
@@ -88,7 +89,7 @@ describe('an older Node', () => {
   const needed = 'Holdfast needs Node 24 or newer, but this is v20.20.2'
 
   it.each(['index.mjs', 'simulator.mjs'])(
-    'is refused by %s with what to do, before anything else is loaded',
+    'is refused by %s with a remedy before anything else is loaded',
     (entry) => {
       const { status, stderr } = run([...old, resolve(entry)])
       expect(status).toBe(1)
@@ -115,14 +116,14 @@ describe('compiled code', () => {
     return { packages, start: () => run([join(root, 'bin', 'holdfast.mjs')]) }
   }
 
-  it('is kept where npm keeps the packages', () => {
+  it('is kept in the folder where npm keeps the packages', () => {
     const { packages, start } = install('own')
     const { status, stdout, stderr } = start()
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     expect(stdout.startsWith(join(packages, '.cache', 'holdfast'))).toBe(true)
   })
 
-  it('is not kept where it cannot be, and the program starts all the same', () => {
+  it('is not kept in a folder that cannot be written, and the program still starts', () => {
     const { packages, start } = install('closed')
     writeFileSync(join(packages, '.cache'), 'a file where the folder would be')
     expect(start()).toEqual({ status: 0, stdout: 'undefined\n', stderr: '' })

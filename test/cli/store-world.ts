@@ -1,10 +1,10 @@
-/** A world over a real store in a folder of its own, in which runs can be made at once. */
+/** A command's environment over a real store in its own folder, in which a test can create runs. */
 import { systemScheduler } from '../../src/scheduler.ts'
 import { openStore, systemMachine } from '../../src/open-store.ts'
 import { createRuns, type RunsService } from '../../src/runs/create-runs.ts'
 import { makeLog } from '../../src/cli/serve/log.ts'
 import { loadSettings } from '../../src/settings/load-settings.ts'
-import { runPolicy } from '../../src/settings/run-policy.ts'
+import { runPolicy } from '../../src/settings/run-types/run-policy.ts'
 import type { Store } from '../../src/store.ts'
 import { FakeWorld } from './fake-world.ts'
 

@@ -55,7 +55,7 @@ const parts = {
     describe('a head and its base', () => headBase(open))
     describe('a head that returns', () => returningHead(open))
     describe('holding a run', () => holding(open))
-    describe('a run nobody attends to', () => unattended(open))
+    describe('a run without a holder', () => unattended(open))
     describe('a token', () => tokens(open))
     describe('a repeated request', () => idempotency(open))
     describe('a claim whose answer was lost', () => unansweredClaims(open))
@@ -65,9 +65,9 @@ const parts = {
   },
   inbox(open: OpenStore) {
     describe('a repository', () => repositories(open))
-    describe('a wish to do it again', () => mergedReruns(open))
+    describe('a requested rerun', () => mergedReruns(open))
     describe('a repository’s name', () => namesInOrder(open))
-    describe('what a caller says of a repository', () => unverifiedNames(open))
+    describe('what a caller says about a repository', () => unverifiedNames(open))
     describe('the inbox', () => inbox(open))
     describe('a decision about a webhook', () => inboxDecisions(open))
     describe('catching up', () => catchingUp(open))
@@ -79,7 +79,7 @@ const parts = {
     describe('lists', () => lists(open))
     describe('the order of the audit', () => auditOrder(open))
     describe('the cause of an audit row', () => auditCauses(open))
-    describe('its vitals', () => vitals(open))
+    describe('the vitals of a store', () => vitals(open))
   },
   outbox(open: OpenStore) {
     describe('what a run announces', () => announcing(open))

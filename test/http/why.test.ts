@@ -5,7 +5,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { explain } from '../../src/audit/why.ts'
 import { why } from '../../src/contract.ts'
-import { whyView } from '../../src/contract/why-view.ts'
+import { whyView } from '../../src/contract/why.ts'
 import { theDeliveryId } from './fake-outbox.ts'
 import { theRunId, theWebhookId } from './fakes.ts'
 import { ask, bearer, problemOf, serverUnderTest, theRunToken } from './server-under-test.ts'

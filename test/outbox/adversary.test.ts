@@ -6,7 +6,7 @@
  */
 import { channelsByName } from '../../src/channels/github-channels.ts'
 import { afterEach, describe, expect, it } from 'vitest'
-import { afterExamination } from '../../src/domain/outbox/look.ts'
+import { afterExamination } from '../../src/domain/outbox/protocol/after-look.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { Claimed } from '../../src/runs/runs.ts'
 import type { World, WorldOptions } from './world.ts'
@@ -227,7 +227,7 @@ describe('an outcome closes only the version it was for', () => {
   it.each([
     { what: 'unchanged', hash: 'h' },
     { what: 'nothing' },
-    { what: 'save' },
+    { what: 'reserve' },
     { what: 'invalid', trouble: { code: 'invalid_content', text: 'never' } },
     { what: 'budget', until: Date.UTC(2027, 0, 1), queue: null },
     {
@@ -242,7 +242,7 @@ describe('an outcome closes only the version it was for', () => {
     const { outbox } = here.store
     const leased = await here.now(outbox.lease({ limit: 10, progressMax: 10 }))
     await here.complete(claimed)
-    for (const { hold } of leased) await here.now(outbox.record(hold, finding))
+    for (const { lease } of leased) await here.now(outbox.record(lease, finding))
     here.startPublisher()
     await here.time.pass(30 * second)
     expect(stateOn(here, 1)).toBe('success')

@@ -82,10 +82,10 @@ describe('what an earlier version left in doubt under another name', () => {
     const { outbox } = here.store
     const due = await here.now(outbox.lease({ limit: 10, progressMax: 10 }))
     const leased = due.find(({ delivery }) => delivery.name === 'anchor')!
-    const { hold, delivery } = leased
+    const { lease, delivery } = leased
     const begun = await here.now(
       outbox.beginAttempt({
-        ...{ hold, action: 'create', providerId: null, identity: 'github:user' },
+        ...{ lease, action: 'create', providerId: null, identity: 'github:user' },
         ...{ versionFence: delivery.versionFence, versionSeq: delivery.versionSeq },
         limits: { spacingMs: 0, perMinute: 0, perHour: 0 },
         isTurn: false,
@@ -102,7 +102,7 @@ describe('what an earlier version left in doubt under another name', () => {
     const end = { what: 'in_doubt', trouble, after: null, looks: 2 } as const
     const facts = { httpStatus: null, requestId: null, githubRequestId: null }
     const report = { attempt: begun.attempt, identity: 'github:user', end, ...facts }
-    await here.now(outbox.endAttempt(hold, report))
+    await here.now(outbox.endAttempt(lease, report))
   }
 
   async function expectOneAnchor(here: World): Promise<void> {

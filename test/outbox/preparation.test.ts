@@ -9,9 +9,8 @@ import type { Admission, Channel } from '../../src/channel.ts'
 import { channelsByName } from '../../src/channels/github-channels.ts'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { Slots } from '../../src/outbox/slots.ts'
-import { createOneAtATime } from '../../src/outbox/one-at-a-time.ts'
 import { publishOne } from '../../src/outbox/publish-one.ts'
-import type { PublishingParts } from '../../src/outbox/publishing-parts.ts'
+import { createOneAtATime, type PublishingParts } from '../../src/outbox/publishing-parts.ts'
 import type { World } from './world.ts'
 import { minute, openWorld, repo, second } from './world.ts'
 
@@ -36,7 +35,7 @@ async function step(
     clock: time,
     channels: new Map([[leased.delivery.channel, channel]]),
     log: pino({ level: 'silent' }),
-    carefully: createOneAtATime(),
+    oneAtATime: createOneAtATime(),
     ...given,
   } as unknown as PublishingParts
   const done = publishOne(parts, leased, { sendBy: Infinity, lookBy: Infinity })

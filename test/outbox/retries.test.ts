@@ -4,7 +4,7 @@
  */
 import { afterEach, expect, it } from 'vitest'
 import type { RetryConfig } from '../../src/config.ts'
-import { retryRules } from '../../src/settings/retry-rules.ts'
+import { retryRules } from '../../src/settings/run-types/publishing-rules.ts'
 import type { World } from './world.ts'
 import { context, head, hour, minute, openWorld, repo, second } from './world.ts'
 

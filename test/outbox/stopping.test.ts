@@ -1,7 +1,7 @@
 /**
- * Goal: a stop finishes what is in hand, and says nothing about itself on GitHub: runs live in the
- * store and the next server goes on with them, so there is nothing a pull request has to be told.
- * Method: the simulated GitHub counts what it receives from the stop on.
+ * Goal: a server that stops finishes the writes that it has started, and publishes nothing about
+ * the stop: runs are in the store and the next server continues with them.
+ * Method: the simulated GitHub counts what it receives after the stop.
  */
 import { afterEach, expect, it } from 'vitest'
 import type { World } from './world.ts'
@@ -12,7 +12,7 @@ afterEach(async () => await world?.close())
 
 const comments = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments'
 
-it('stopped with a write on its way: that is finished, no other begun (scenario 60)', async () => {
+it('a stop during a write finishes it and starts no other (scenario 60)', async () => {
   const here = await openWorld()
   world = here
   const { github, time } = here
@@ -31,7 +31,7 @@ it('stopped with a write on its way: that is finished, no other begun (scenario 
   expect(github.requests.length).toBe(before)
 })
 
-it('stopped with runs in hand: no notice, and the next server goes on (scenario 60)', async () => {
+it('a stop with active runs posts no notice; the next server continues (scenario 60)', async () => {
   const here = await openWorld()
   world = here
   const { github, time } = here

@@ -1,6 +1,7 @@
 /**
- * Goal: HOLDFAST_SHUTDOWN_MS is how long a real server asked to stop waits for work in hand.
- * Method: a request whose body never ends is in hand for ever.
+ * Goal: HOLDFAST_SHUTDOWN_MS is how long a real server that is asked to stop waits for open
+ * requests.
+ * Method: a request whose body never ends stays open forever.
  */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -48,7 +49,7 @@ async function beginRequest(url: string): Promise<Socket> {
 
 const shortMs = 250
 
-it('a server gives up on work in hand after HOLDFAST_SHUTDOWN_MS, with exit code 1', async () => {
+it('a server gives up on open requests after HOLDFAST_SHUTDOWN_MS, with exit code 1', async () => {
   server = await Server.start(place, { HOLDFAST_SHUTDOWN_MS: String(shortMs) })
   socket = await beginRequest(server.url)
   expect(await server.stop()).toBe(1)
@@ -56,7 +57,7 @@ it('a server gives up on work in hand after HOLDFAST_SHUTDOWN_MS, with exit code
   expect(stderr).toContain(`still going on after ${shortMs} ms (HOLDFAST_SHUTDOWN_MS)`)
 }, 60_000)
 
-it('a longer one lets the same work finish, and the exit code is 0', async () => {
+it('a longer time lets the same request finish, and the exit code is 0', async () => {
   server = await Server.start(place, { HOLDFAST_SHUTDOWN_MS: '50000' })
   const hasty = await Server.start(otherPlace, { HOLDFAST_SHUTDOWN_MS: String(shortMs) })
   try {

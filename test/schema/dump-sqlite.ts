@@ -3,7 +3,7 @@
  * written, so the dump is those statements, by name.
  */
 import { DatabaseSync } from 'node:sqlite'
-import { migrateSqlite } from '../../src/stores/drivers/sqlite-migrate.ts'
+import { migrateSqlite } from '../../src/stores/drivers/sqlite-schema.ts'
 import { loadMigrations } from '../../src/stores/migrations.ts'
 
 export function migratedMemory(): DatabaseSync {

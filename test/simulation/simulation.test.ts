@@ -2,9 +2,12 @@
  * Goal: every rule holds in many simulated worlds full of faults, and the same seed gives the same
  * story.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
+import { loopNames, type LoopName } from '../../src/node.ts'
+import type { Scheduler } from '../../src/scheduler.ts'
 import { ruleNames, type Rule } from '../../src/simulation/findings.ts'
+import { NodePorts } from '../../src/simulation/node-ports.ts'
 import { openSeedRunner, simulate, type SeedRunner } from '../../src/simulation/simulate.ts'
 
 /** Seeds that once showed a fault, in the product or in a checker. */
@@ -22,6 +25,25 @@ describe('a seed', () => {
     const second = await runner.run(seed, {})
     expect(second.story).toEqual(first.story)
     expect(second.digest).toBe(first.digest)
+  })
+
+  it('starts every background loop of a node', async ({ onTestFinished }) => {
+    const started = new Set<LoopName>()
+    type SchedulerFor = (this: NodePorts, loop: LoopName) => Scheduler
+    const ports: { schedulerFor: SchedulerFor } = NodePorts.prototype
+    const { schedulerFor } = ports
+    const spy = vi.spyOn(ports, 'schedulerFor')
+    onTestFinished(() => spy.mockRestore())
+    spy.mockImplementation(function (this: NodePorts, loop) {
+      const scheduler = schedulerFor.call(this, loop)
+      const afterInBackground: Scheduler['afterInBackground'] = (ms, task) => {
+        started.add(loop)
+        return scheduler.afterInBackground(ms, task)
+      }
+      return { ...scheduler, afterInBackground }
+    })
+    await runner.run(1, {})
+    expect([...started].sort()).toEqual([...loopNames].sort())
   })
 
   it('gives another story than the next seed', async () => {

@@ -6,7 +6,7 @@
  * everything.
  */
 import { describe, expect, it } from 'vitest'
-import { makeAppJwt, readPrivateKey } from '../../src/github/app-jwt.ts'
+import { makeAppJwt, readPrivateKey } from '../../src/github/credentials/app-jwt.ts'
 import { allRoutes } from '../../src/simulator/github/routes/all-routes.ts'
 import { sendWebhooks } from '../../src/simulator/github/webhooks/send-webhooks.ts'
 import { webhookRoutes } from '../../src/simulator/github/webhooks/webhook-routes.ts'

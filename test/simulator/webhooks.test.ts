@@ -5,7 +5,7 @@
  * server's inbox and runs, and requests the deliveries API over real HTTP.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { makeAppJwt, readPrivateKey } from '../../src/github/app-jwt.ts'
+import { makeAppJwt, readPrivateKey } from '../../src/github/credentials/app-jwt.ts'
 import type { Random } from '../../src/random.ts'
 import {
   createGitHubSimulator,

@@ -1,7 +1,7 @@
 /**
  * What GitHub shows of a run now, and what it does not show yet: what each delivery waits for and
- * until when, what is in doubt and what follows, what failed. Deliveries of which the same is true
- * share a sentence.
+ * until when, what is in doubt and what follows, what failed. Deliveries with the same state share
+ * a sentence.
  */
 import type { Budget } from '../../domain/outbox/budget.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
@@ -9,15 +9,10 @@ import { isOpen, waitOf } from '../../domain/outbox/delivery.ts'
 import { identityOfQueue } from '../../domain/outbox/queue.ts'
 import { lastDeadlineOf } from '../../domain/outbox/schedule.ts'
 import { isServedRecently } from '../../domain/served.ts'
-import {
-  deliveryName,
-  failedBecause,
-  lastSeen,
-  skippedBecause,
-  stateShown,
-} from './delivery-words.ts'
+import { afterCheck, failedBecause, skippedBecause, waitWords } from '../delivery-reasons.ts'
+import { deliveryName, lastSeen, stateShown } from './delivery-words.ts'
 import type { Facts } from './facts.ts'
-import { atStart, outside, timeWords } from './names.ts'
+import { atStart, cleanText, timeWords } from './names.ts'
 
 /** Sentences without their full stops. */
 export function shownWords(facts: Facts): string[] {
@@ -33,13 +28,11 @@ export function shownWords(facts: Facts): string[] {
 const isShown = (delivery: Delivery, { rows }: Facts): boolean =>
   delivery.status === 'SENT' && lastSeen(delivery, rows) === 'shown'
 
-/** With what it says and where: `the commit status acme/review on 9c1185a (pending)` */
+/** With its state and address: `the commit status acme/review on 9c1185a (pending)` */
 function shownName(delivery: Delivery): string {
-  const { channel } = delivery
-  const hasState = channel === 'github-status' || channel === 'github-check'
-  const state = hasState ? stateShown(delivery) : null
   const { providerUrl } = delivery
-  const address = providerUrl === null ? null : outside(providerUrl, 300)
+  const state = stateShown(delivery)
+  const address = providerUrl === null ? null : cleanText(providerUrl, 300)
   const more = [state, address].filter((part) => part !== null)
   const name = deliveryName(delivery)
   return more.length === 0 ? name : `${name} (${more.join(', ')})`
@@ -53,7 +46,7 @@ export function deliveryState(delivery: Delivery, facts: Facts): string {
 
 interface State {
   readonly name: string
-  /** Behind one name, and behind several. */
+  /** The words after one name, and after several. */
   readonly is: string
   readonly are: string
   readonly then: string
@@ -87,11 +80,11 @@ function stateOf(delivery: Delivery, facts: Facts): State {
   }
 }
 
-/** Several of which the same is true: `The comment and the commit status are …` */
+/** Joins those with the same state: `The comment and the commit status are …` */
 function together(states: readonly State[]): string[] {
   const groups = new Map<string, State[]>()
   for (const state of states) {
-    // What was sent names its own place.
+    // A sent one names its own address, so it cannot be joined.
     const key = state.then === '' ? state.name : `${state.is}${state.then}`
     groups.set(key, [...(groups.get(key) ?? []), state])
   }
@@ -109,7 +102,7 @@ export function listed(names: readonly string[]): string {
   return names.length < 2 ? last : `${names.slice(0, -1).join(', ')} and ${last}`
 }
 
-/** Behind its name; nothing more is done about either. */
+/** The words after its name. Holdfast does nothing more about either. */
 const seenWords = {
   other:
     'was sent, but GitHub does not show it like that: it was changed or removed there, and ' +
@@ -120,7 +113,7 @@ const seenWords = {
 
 /** Readers wonder why something is still sent for a run that was superseded or cancelled. */
 function openWords(delivery: Delivery, facts: Facts): string {
-  const words = waitWords(delivery, facts)
+  const words = waitText(delivery, facts)
   const run = facts.runs.find(({ id }) => id === delivery.runId)
   if (delivery.kind !== 'message' || isHeld(delivery)) return words
   if (run?.state !== 'superseded' && run?.state !== 'cancelled') return words
@@ -131,34 +124,23 @@ function openWords(delivery: Delivery, facts: Facts): string {
 /** Only people end this wait. */
 export const isHeld = (delivery: Delivery): boolean => isOpen(delivery) && delivery.wait === 'held'
 
-function waitWords(delivery: Delivery, facts: Facts): string {
-  const { now } = facts
-  const { dueAt, errorText } = delivery
-  const at = dueAt === null || dueAt <= now ? 'now' : `at ${timeWords(dueAt, now)}`
-  const why = errorText === null ? '' : ` (${outside(errorText)})`
-  switch (waitOf(delivery, now)) {
-    case 'order':
-      return `sent after ${beforeWords(delivery, facts)}`
-    case 'leased':
-      return 'being sent now'
-    case 'backoff':
-      return `the last try failed${why}; next try ${at}`
-    case 'budget':
-      return budgetWords(delivery, facts)
-    case 'in_doubt':
-      return `${doubtWords(delivery, why)}. Holdfast checks GitHub ${at} and ${afterLook(delivery)}`
-    case 'held':
-      return `a person has to decide${why}`
-    case 'no_address':
-      return 'its address is not known'
-    default:
-      return isServedRecently(facts.servedAt, now)
-        ? `to be sent ${at}`
-        : `only a server publishes, and ${absenceWords(facts)}`
+function waitText(delivery: Delivery, facts: Facts): string {
+  const { now, servedAt } = facts
+  const { dueAt, errorText: error, protocol } = delivery
+  const wait = waitOf(delivery, now) ?? 'due'
+  if (wait === 'due' && !isServedRecently(servedAt, now)) {
+    return `only a server publishes, and ${absenceWords(facts)}`
   }
+  return waitWords[wait]({
+    error,
+    next: dueAt === null || dueAt <= now ? 'now' : `at ${timeWords(dueAt, now)}`,
+    isLost: protocol.lost !== undefined,
+    ...(wait === 'order' && { before: beforeWords(delivery, facts) }),
+    ...(wait === 'budget' && { limit: budgetWords(delivery, facts) }),
+  })
 }
 
-/** It may have left meanwhile: then nobody knows it by name any more. */
+/** The message before it may have been sent meanwhile. Then its name is not known. */
 function beforeName({ id }: Delivery, { messagesBefore }: Facts): string {
   const before = messagesBefore.get(id)
   return before === undefined
@@ -171,31 +153,17 @@ function beforeWords(delivery: Delivery, facts: Facts): string {
   return facts.messagesBefore.has(delivery.id) ? `${name}, an earlier message of its run` : name
 }
 
-function doubtWords({ protocol }: Delivery, why: string): string {
-  return protocol.lost === undefined
-    ? `it is not known whether it arrived${why}`
-    : `GitHub says that it was deleted${why}`
-}
-
-function afterLook({ protocol }: Delivery): string {
-  return protocol.lost === undefined
-    ? 'sends it again only if it is not there'
-    : 'creates it again if it is not there'
-}
-
 function budgetWords(delivery: Delivery, facts: Facts): string {
   const { now } = facts
   const budget = budgetOf(delivery, facts)
-  const turn = isBehindOthers(delivery, now)
-    ? 'it is its turn'
-    : timeWords(delivery.dueAt ?? now, now)
-  if (budget === null) return `the write budget is used up until ${turn}`
-  const { blockedUntil, blockedReason } = budget
-  const name = outside(budget.identity, 80)
+  const name = budget === null ? 'this account' : cleanText(budget.identity, 80)
+  const { blockedUntil = null, blockedReason = null } = budget ?? {}
   if (blockedUntil === null || blockedUntil <= now) {
-    return `the write budget of ${name} is used up until ${turn}`
+    return isBehindOthers(delivery, now)
+      ? `it waits for its turn among the writes of ${name}`
+      : `the budget of ${name} allows it at ${timeWords(delivery.dueAt ?? now, now)}`
   }
-  const said = blockedReason === null ? '' : ` (${outside(blockedReason)})`
+  const said = blockedReason === null ? '' : ` (${cleanText(blockedReason)})`
   const until = `GitHub asked ${name} to wait until ${timeWords(blockedUntil, now)}${said}`
   const failsAt = failsBefore(blockedUntil, delivery, facts)
   return failsAt === null
@@ -218,7 +186,7 @@ function absenceWords({ servedAt, now }: Facts): string {
 const isBehindOthers = ({ queue, dueAt }: Delivery, now: number): boolean =>
   queue !== null && (dueAt ?? now) <= now
 
-/** Only one in a queue knows who will send it: null where more than one can be meant. */
+/** The budget that it waits for. Without a queue this is a guess; null if several are possible. */
 export function budgetOf({ dueAt, queue }: Delivery, { budgets, now }: Facts): Budget | null {
   if (queue !== null) {
     return budgets.find(({ identity }) => identity === identityOfQueue(queue)) ?? null
@@ -230,11 +198,11 @@ export function budgetOf({ dueAt, queue }: Delivery, { budgets, now }: Facts): B
 
 export interface Awaited {
   readonly what: string
-  /** Null where no time is set. */
+  /** Null if there is no such time. */
   readonly until: number | null
 }
 
-/** Several that wait for the same are one. */
+/** Deliveries that wait for the same are one entry. */
 export function awaitedDeliveries(facts: Facts): Awaited[] {
   const groups = new Map<string, Awaited & { readonly names: string[] }>()
   for (const delivery of facts.deliveries.filter(isOpen)) {
@@ -265,6 +233,7 @@ function awaitedUntil(delivery: Delivery, facts: Facts): number | null {
 }
 
 function awaitedWords(name: string, delivery: Delivery, facts: Facts): string {
+  const isLost = delivery.protocol.lost !== undefined
   switch (waitOf(delivery, facts.now)) {
     case 'order':
       return `${beforeName(delivery, facts)}; ${name} is sent after it`
@@ -275,7 +244,7 @@ function awaitedWords(name: string, delivery: Delivery, facts: Facts): string {
     case 'budget':
       return roomWords(name, delivery, facts)
     case 'in_doubt':
-      return `a check on GitHub for ${name}. Holdfast ${afterLook(delivery)}`
+      return `a check on GitHub for ${name}. Holdfast ${afterCheck(isLost)}`
     case 'held':
       return `a person's decision about ${name}`
     case 'no_address':
@@ -290,7 +259,7 @@ function awaitedWords(name: string, delivery: Delivery, facts: Facts): string {
 function roomWords(name: string, delivery: Delivery, facts: Facts): string {
   const budget = budgetOf(delivery, facts)
   const { blockedUntil } = budget ?? {}
-  const whose = budget === null ? '' : ` of ${outside(budget.identity, 80)}`
+  const whose = budget === null ? '' : ` of ${cleanText(budget.identity, 80)}`
   if (blockedUntil == null || blockedUntil <= facts.now) {
     return `room for ${name} in the write budget${whose}`
   }

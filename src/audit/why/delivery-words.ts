@@ -1,11 +1,14 @@
 /**
- * What happened to a delivery, in words: a clause for each audit type that tells of one, and which
- * of them a story leaves out. The delivery lends its name where it is known; a row alone says as
- * much as it carries.
+ * What happened to a delivery, in words: a clause for each audit type that is about one, and which
+ * of them a story leaves out. If the delivery is known, the clause names it. Otherwise it says only
+ * what the row contains.
  */
+import { channelsByName, wordsByChannel } from '../../channels/github-channels.ts'
 import type { AuditRow, AuditType } from '../../domain/audit.ts'
+import type { Content } from '../../domain/outbox/channel-declaration.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
-import { atStart, counted, numberOf, outside, quoted, shortSha, textOf } from './names.ts'
+import { failedBecause, skippedBecause } from '../delivery-reasons.ts'
+import { atStart, counted, numberOf, cleanText, quoted, shortSha, textOf } from './names.ts'
 
 type Words = (row: AuditRow, about: DeliveryAbout) => string
 
@@ -15,7 +18,7 @@ interface DeliveryAbout {
   readonly who: string | null
 }
 
-/** As much of a delivery as it takes to name it, and to say what its newest version shows. */
+/** What is needed to name a delivery and to say what its newest version shows. */
 export type NamedDelivery = Pick<
   Delivery,
   'id' | 'channel' | 'name' | 'content' | 'sha' | 'versionFence' | 'versionSeq'
@@ -31,15 +34,15 @@ type DeliveryType = Extract<
   | 'operator.identity_unblocked'
 >
 
-/** What was published; several of these in a row are one line. */
+/** Something was published. Several such rows that follow each other become one line. */
 export const publishedTypes: ReadonlySet<AuditType> = new Set<AuditType>([
   'delivery.sent',
   'run.anchor.recreated',
 ])
 
-/** The row of the sending says it already, and leads to these. */
-const toldBySending = new Set<AuditType>(['run.anchor.created', 'run.service_message.updated'])
-/** For whoever asks about the delivery itself, unless GitHub does not show it as it should. */
+/** These follow from `delivery.sent`, which already says it. */
+const saidBySent = new Set<AuditType>(['run.anchor.created', 'run.service_message.updated'])
+/** Shown only if the question is about one delivery, or if GitHub does not show it as it should. */
 const detailTypes = new Set<AuditType>([
   'delivery.coalesced',
   'delivery.settled',
@@ -48,7 +51,7 @@ const detailTypes = new Set<AuditType>([
 
 /** Whether the story leaves it out. */
 export function isLeftOut(row: AuditRow, isOfOneDelivery: boolean): boolean {
-  if (toldBySending.has(row.type)) return true
+  if (saidBySent.has(row.type)) return true
   return !isOfOneDelivery && detailTypes.has(row.type) && seenIn(row) === 'shown'
 }
 
@@ -97,11 +100,11 @@ export const deliveryRowWords: Readonly<Record<DeliveryType, Words>> = {
   'delivery.target_taken': (row, { delivery }) =>
     `${start(row, delivery)} was left as it is: it shows another run (${id(row, 'shown_run_id')})`,
   'budget.blocked': (row) =>
-    `GitHub asked ${outside(textOf(row, 'identity') ?? 'us', 80)} to wait until ` +
+    `GitHub asked ${cleanText(textOf(row, 'identity') ?? 'us', 80)} to wait until ` +
     `${timeIn(textOf(row, 'until') ?? 'later')}${limitReason(row)}${askedFor(row)}`,
   'operator.identity_unblocked': (row, { who }) =>
     `${atStart(who ?? 'somebody')} removed the block of ` +
-    outside(textOf(row, 'identity') ?? 'an identity', 80),
+    cleanText(textOf(row, 'identity') ?? 'an identity', 80),
   'operator.delivery_retried': (row, { delivery, who }) =>
     `${atStart(who ?? 'somebody')} asked to send ${what(row, delivery)} again`,
   'operator.delivery_skipped': (row, { delivery, who }) => {
@@ -117,48 +120,63 @@ export const deliveryRowWords: Readonly<Record<DeliveryType, Words>> = {
 function sent(row: AuditRow, { delivery }: DeliveryAbout): string {
   const id = textOf(row, 'provider_id')
   const isEdit = textOf(row, 'action') === 'edit'
-  const channel = delivery?.channel ?? textOf(row, 'channel')
-  const state = textOf(row, 'state') ?? stateOfNewest(row, delivery)
-  const shows = state === null ? '' : `: ${outside(state, 40)}`
-  const name = delivery === null ? bare(what(row, delivery)) : bare(deliveryName(delivery))
-  if (channel === 'github-label') return `${name} ${state === 'absent' ? 'removed' : 'set'}`
-  if (channel === 'github-status' || channel === 'github-check') return `${name}${shows}`
-  const which = name === 'comment' && id !== null ? `comment ${outside(id, 60)}` : name
-  return `${which} ${isEdit ? 'updated' : 'created'}`
+  const channel = delivery?.channel ?? textOf(row, 'channel') ?? ''
+  const name = withoutArticle(delivery === null ? what(row, delivery) : deliveryName(delivery))
+  const shown = newestContent(row, delivery)
+  switch (wordsByChannel.get(channel)?.sentAs) {
+    case 'state': {
+      const state = textOf(row, 'state') ?? (shown === null ? null : stateIn(shown))
+      return state === null ? name : `${name}: ${cleanText(state, 40)}`
+    }
+    case 'set or removed':
+      return `${name} ${shown?.['present'] === false ? 'removed' : 'set'}`
+    default: {
+      const which = name === 'comment' && id !== null ? `comment ${cleanText(id, 60)}` : name
+      return `${which} ${isEdit ? 'updated' : 'created'}`
+    }
+  }
 }
 
-const bare = (words: string): string => words.replace(/^(the|a) /, '')
+const withoutArticle = (words: string): string => words.replace(/^(the|a) /, '')
 
-/** Rows of older versions do not say it; the delivery does, if it was not changed since. */
-function stateOfNewest(row: AuditRow, delivery: NamedDelivery | null): string | null {
+/** The content that the row's version had. Only the newest version is still known. */
+function newestContent(row: AuditRow, delivery: NamedDelivery | null): Content | null {
   const version = row.data['version'] as { fence?: unknown; seq?: unknown } | undefined
   const { versionFence, versionSeq } = delivery ?? {}
   const isNewest = version?.fence === versionFence && version?.seq === versionSeq
-  return delivery === null || !isNewest ? null : stateShown(delivery)
+  return delivery === null || !isNewest ? null : contentOf(delivery)
 }
 
-/** Of a status or check run: `pending`, `success`; null where it shows none. */
-export function stateShown({ content }: Pick<Delivery, 'content'>): string | null {
-  return fieldOf(content, 'conclusion') ?? fieldOf(content, 'state') ?? fieldOf(content, 'status')
+const contentOf = ({ content }: Pick<Delivery, 'content'>): Content =>
+  JSON.parse(content) as Content
+
+/** Of a status or check run: `pending`, `success`. Returns null if it shows no state. */
+export const stateShown = (delivery: Pick<Delivery, 'content'>): string | null =>
+  stateIn(contentOf(delivery))
+
+function stateIn({ conclusion, state, status }: Content): string | null {
+  const shown = [conclusion, state, status].find((value) => typeof value === 'string')
+  return shown === undefined ? null : cleanText(shown, 100)
 }
 
 /** `12:05:02 UTC` */
 const timeIn = (iso: string): string =>
-  /^\d{4}-\d\d-\d\dT/.test(iso) ? `${iso.slice(11, 19)} UTC` : outside(iso, 40)
+  /^\d{4}-\d\d-\d\dT/.test(iso) ? `${iso.slice(11, 19)} UTC` : cleanText(iso, 40)
 
-/** What GitHub was last seen to show. `other`: it was changed or removed there. */
+/** What GitHub showed when it was last read. `other`: it was changed or removed there. */
 export type LastSeen = 'shown' | 'other' | 'unknown'
 
-const sightings = new Set<AuditType>([
+/** Rows that say what GitHub shows. */
+const seenTypes = new Set<AuditType>([
   'delivery.sent',
   'delivery.confirmed',
   'operator.delivery_confirmed',
   'delivery.settled',
 ])
 
-/** The rows are oldest first. Where the audit is gone, it was sent. */
+/** `rows`: oldest first. Without any such row, the status SENT counts. */
 export function lastSeen({ id }: Pick<Delivery, 'id'>, rows: readonly AuditRow[]): LastSeen {
-  const last = rows.findLast(({ deliveryId, type }) => deliveryId === id && sightings.has(type))
+  const last = rows.findLast(({ deliveryId, type }) => deliveryId === id && seenTypes.has(type))
   return last === undefined ? 'shown' : seenIn(last)
 }
 
@@ -170,33 +188,14 @@ function seenIn({ type, data: { shows } }: AuditRow): LastSeen {
 
 /** `the comment`, `the commit status holdfast/review on 9c1185a`, `the review findings` */
 export function deliveryName({ channel, name, content, sha }: NamedDelivery): string {
-  const onCommit = sha === null ? '' : ` on ${shortSha(sha)}`
-  switch (channel) {
-    case 'github-comment':
-      return name === 'anchor' ? 'the comment' : `the comment ${outside(name, 100)}`
-    case 'github-status':
-      return `the commit status ${fieldOf(content, 'context') ?? outside(name, 100)}${onCommit}`
-    case 'github-check':
-      return `${checkWord(name)} ${fieldOf(content, 'name') ?? outside(name, 100)}${onCommit}`
-    case 'github-label':
-      return `the label ${quoted(fieldOf(content, 'label') ?? name)}`
-    case 'github-review':
-      return `the review ${outside(name, 100)}`
-    default:
-      return `the message ${outside(name, 100)}`
-  }
-}
-
-/** The result of an earlier run was covered by another's check run, and was said once more. */
-const checkWord = (name: string): string =>
-  name === 'check again' ? 'the repeated check run' : 'the check run'
-
-const channelNames: Readonly<Record<string, string>> = {
-  'github-comment': 'a comment',
-  'github-status': 'a commit status',
-  'github-check': 'a check run',
-  'github-label': 'a label',
-  'github-review': 'a review',
+  const { place, titleOf, announcement, repeatWhenHidden } = channelsByName.of(channel)
+  const { noun = 'message', isQuoted = false } = wordsByChannel.get(channel) ?? {}
+  // The check run of another run was shown instead, so the result was published once more.
+  const isRepeated = name === repeatWhenHidden?.repeatName
+  const title = titleOf?.(contentOf({ content })) ?? (name === announcement?.name ? null : name)
+  const which = title === null ? '' : ` ${isQuoted ? quoted(title) : cleanText(title, 100)}`
+  const onCommit = place === 'commit' && sha !== null ? ` on ${shortSha(sha)}` : ''
+  return `the ${isRepeated ? 'repeated ' : ''}${noun}${which}${onCommit}`
 }
 
 const start = (row: AuditRow, delivery: NamedDelivery | null): string =>
@@ -204,19 +203,12 @@ const start = (row: AuditRow, delivery: NamedDelivery | null): string =>
 
 function what(row: AuditRow, delivery: NamedDelivery | null): string {
   if (delivery !== null) return deliveryName(delivery)
-  const channel = textOf(row, 'channel')
-  if (channel !== null && Object.hasOwn(channelNames, channel)) {
-    return channelNames[channel] ?? channel
-  }
+  const words = wordsByChannel.get(textOf(row, 'channel') ?? '')
+  if (words !== undefined) return `a ${words.noun}`
   const { deliveryId } = row
   return deliveryId === null || deliveryId === undefined
     ? 'something'
-    : `delivery ${outside(deliveryId, 60)}`
-}
-
-function fieldOf(content: string, field: string): string | null {
-  const value = (JSON.parse(content) as Readonly<Record<string, unknown>>)[field]
-  return typeof value === 'string' ? outside(value, 100) : null
+    : `delivery ${cleanText(deliveryId, 60)}`
 }
 
 function checkedAs(row: AuditRow): string {
@@ -228,19 +220,19 @@ function checkedAs(row: AuditRow): string {
 
 function withId(row: AuditRow): string {
   const shown = textOf(row, 'comment_id')
-  return shown === null ? '' : ` ${outside(shown, 60)}`
+  return shown === null ? '' : ` ${cleanText(shown, 60)}`
 }
 
-const id = (row: AuditRow, field: string): string => outside(textOf(row, field) ?? 'another', 60)
+const id = (row: AuditRow, field: string): string => cleanText(textOf(row, field) ?? 'another', 60)
 
 function trouble(row: AuditRow): string {
   const code = textOf(row, 'code')
-  return outside(textOf(row, 'text') ?? code ?? 'the reason is not known')
+  return cleanText(textOf(row, 'text') ?? code ?? 'the reason is not known')
 }
 
 function limitReason(row: AuditRow): string {
   const reason = textOf(row, 'reason')
-  return reason === null ? '' : ` (${outside(reason)})`
+  return reason === null ? '' : ` (${cleanText(reason)})`
 }
 
 const limitedWhile: Readonly<Record<string, string>> = {
@@ -252,28 +244,4 @@ const limitedWhile: Readonly<Record<string, string>> = {
 function askedFor({ actor }: AuditRow): string {
   const what = limitedWhile[actor]
   return what === undefined ? '' : `, while ${what}`
-}
-
-export function failedBecause(reason: string | null, text: string | null): string {
-  const said = text === null ? null : outside(text)
-  if (reason === 'deadline') {
-    return said === null
-      ? 'GitHub did not accept it in time (deadline)'
-      : `GitHub did not accept it in time (deadline); the last answer: ${said}`
-  }
-  const code = reason === null ? null : outside(reason, 64)
-  if (said === null) return code ?? 'the reason is not known'
-  return code === null ? said : `${said} (${code})`
-}
-
-const skips: Readonly<Record<string, string>> = {
-  never_announced: 'its run ended before anything was shown (never_announced)',
-  anchor_removed: 'somebody deleted it twice (anchor_removed)',
-  target_taken: 'a newer run shows its result there (target_taken)',
-}
-
-/** An operator's own words are quoted. */
-export function skippedBecause(reason: string | null): string {
-  if (reason === null) return 'the reason is not known'
-  return Object.hasOwn(skips, reason) ? (skips[reason] ?? reason) : quoted(reason)
 }

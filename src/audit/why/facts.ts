@@ -1,7 +1,7 @@
 /**
- * What is known about a question, read from the store: bounded however long history is, each read
- * along an index. The reads are not one snapshot; a run is read before its audit, so that a change
- * in between shows in the story and never the other way round.
+ * Reads what is known about a question from the store. The reads are bounded, however long the
+ * history is, and each uses an index. They are not one snapshot: a run is read before its audit. So
+ * a change in between is in the story, but not yet in the run.
  */
 import type { AuditRow } from '../../domain/audit.ts'
 import type { InboxEntry } from '../../domain/inbox.ts'
@@ -31,22 +31,22 @@ export type WhyStore = StorePart<{
 const runsOfTypeMax = 5
 const rowsMax = 100
 const webhooksMax = 20
-/** Webhooks that are found only by what the runs' audit says of them. */
+/** Webhooks that only the audit of the runs names. */
 const furtherWebhooksMax = 10
 const deliveriesMax = 20
-/** Deliveries that only the audit speaks of: of older runs, or taken over by a newer one. */
+/** Deliveries that only the audit names: of older runs, or taken over by a newer run. */
 const furtherDeliveriesMax = 10
 const tokensMax = 20
-/** Rows that are only known as causes: a limit of GitHub's, a restore, two repositories in one. */
+/** Rows that are read only as causes: a limit of GitHub's, a restore, a merged repository. */
 const furtherCausesMax = 100
 
 /** One subject as it is now. */
 export interface SubjectFacts {
-  /** Null when it was purged, or never was. */
+  /** Null if it was purged or never existed. */
   readonly subject: Subject | null
-  /** The run that the answer is about; null when its row was purged. */
+  /** The run that the answer is about; null if it was purged. */
   readonly run: Run | null
-  /** The one that a queue waits for; may be the run itself. */
+  /** The run at the front of the queue; it may be the run itself. */
   readonly ahead: Run | null
 }
 
@@ -58,34 +58,36 @@ export interface Facts {
   readonly webhooks: readonly InboxEntry[]
   /** Oldest first, each once. */
   readonly rows: readonly AuditRow[]
-  /** Whether there was more than is read. */
+  /** Whether there is more than was read. */
   readonly cut: boolean
-  /** The question is about one run; what the same webhooks meant for others is left out. */
+  /** Set if the question is about one run. What webhooks meant for other runs is left out. */
   readonly onlyRunId: string | null
-  /** What has to be shown of the runs that the answer is about. */
+  /** The deliveries of the runs that the answer is about. */
   readonly deliveries: readonly Delivery[]
-  /** Only named by the audit. */
+  /** Deliveries that only the audit names. */
   readonly otherDeliveries: readonly Delivery[]
-  /** By the id of a message that waits for it: the one of its run that is sent before. */
+  /** For a message that waits in the line of its run, by its id: the message before it. */
   readonly messagesBefore: ReadonlyMap<string, Delivery>
   /** Empty unless a delivery waits for one. */
   readonly budgets: readonly Budget[]
-  /** The question is about one delivery, and all that happened to it is told. */
+  /** The question is about one delivery, so the story leaves nothing of it out. */
   readonly isOfOneDelivery: boolean
-  /** Wrong signatures of webhooks that still matter; only read where nothing else is known. */
+  /** Refused signatures that still matter. They are read only if nothing else is known. */
   readonly refusals: readonly AuditRow[]
-  /** A server's last sign of life, null when there was none; only read where something is open. */
+  /** When a server was last active; null if never. It is read only if a delivery is open. */
   readonly servedAt: number | null
   readonly rules: PublishingRules
-  /** Names of the tokens that the audit speaks of, by id; without those that are gone. */
+  /** Names of the tokens in the audit, by id, without deleted ones. */
   readonly tokenNames: ReadonlyMap<string, string>
 }
 
 /** The newest webhook that a run type listens to or that is not decided; else the newest. */
 export function decisiveWebhook({ webhooks }: Facts): InboxEntry | null {
   const firsts = webhooks.filter(({ decision }) => decision !== 'duplicate')
-  const telling = firsts.find(({ state, outcomes }) => state !== 'processed' || outcomes.length > 0)
-  return telling ?? firsts[0] ?? null
+  const decisive = firsts.find(
+    ({ state, outcomes }) => state !== 'processed' || outcomes.length > 0,
+  )
+  return decisive ?? firsts[0] ?? null
 }
 
 /** Everything about a pull request or an issue. */
@@ -106,7 +108,7 @@ export async function readThread(store: WhyStore, repo: string, number: number):
   ])
   const inbox = await store.inbox.list({ repo, number }, { limit: webhooksMax, cursor: null })
   const cut = inbox.nextCursor !== null || read.some(({ found }) => found.nextCursor !== null)
-  // A purged run is no longer there, but what happened to it may be.
+  // A purged run is gone, but its audit may still exist.
   const purged = subjects.flatMap(({ run, subject }) =>
     run === null ? [subject?.currentRunId] : [],
   )
@@ -127,7 +129,7 @@ async function deliveriesOf(
   const ids = new Set(runIds.filter((id) => id !== undefined))
   const page = { limit: deliveriesMax, cursor: null }
   const found = await Promise.all([...ids].map((runId) => store.outbox.list({ runId }, page)))
-  // In the order in which they were wanted first, the comment before what came with it.
+  // In the order of their first version, then by name.
   return found.flatMap(({ items }) =>
     items.toSorted((a, b) => a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1)),
   )
@@ -144,7 +146,7 @@ async function subjectFacts(
   return { subject, run: run ?? null, ahead: await store.runs.ahead(subject.id) }
 }
 
-/** Null when nothing is left of it, not even its audit. */
+/** Returns null if nothing is left of it, not even its audit. */
 export async function readRun(store: WhyStore, id: string): Promise<Facts | null> {
   const run = await store.runs.get(id)
   const subject = run === null ? null : await store.runs.subject(run.subjectId)
@@ -163,7 +165,7 @@ export async function readRun(store: WhyStore, id: string): Promise<Facts | null
   return run === null && known.rows.length === 0 ? null : known
 }
 
-/** By its id or GUID. Null when nothing is left of it, not even its audit. */
+/** By its id or GUID. Returns null if nothing is left of it, not even its audit. */
 export async function readWebhook(store: WhyStore, id: string): Promise<Facts | null> {
   const entry = (await store.inbox.get(id)) ?? (await store.inbox.get(id.toLowerCase()))
   if (entry === null) return await readPurgedWebhook(store, id)
@@ -179,7 +181,7 @@ export async function readWebhook(store: WhyStore, id: string): Promise<Facts | 
   const guids = new Set(webhooks.map(({ webhookId }) => webhookId))
   const inboxIds = new Set(webhooks.map((one) => one.duplicateOf ?? one.id))
   const own = new Set(known.rows.filter((row) => inboxIds.has(row.inboxId ?? '')).map(idOf))
-  // Of the runs only what this webhook did to them, and nothing of other webhooks.
+  // Of the runs, only what this webhook did to them.
   const rows = known.rows.filter((row) => {
     if (row.runId === null) return own.has(row.id)
     return own.has(row.causeId ?? 0) || guids.has(textOf(row, 'webhook_id') ?? '')
@@ -215,7 +217,7 @@ const empty: Omit<Facts, 'now' | 'rows' | 'rules'> = {
   tokenNames: new Map(),
 }
 
-/** Null when nothing is left of it, not even its audit. */
+/** Returns null if nothing is left of it, not even its audit. */
 export async function readDelivery(store: WhyStore, id: string): Promise<Facts | null> {
   const delivery = await store.outbox.delivery(id)
   const page = { limit: rowsMax, cursor: null }
@@ -225,7 +227,7 @@ export async function readDelivery(store: WhyStore, id: string): Promise<Facts |
   const known = runIds.filter((runId) => typeof runId === 'string').slice(0, runsOfTypeMax)
   const runs = await Promise.all(known.map((runId) => store.runs.get(runId)))
   const deliveries = delivery === null ? [] : [delivery]
-  // Alone, what was sent would say nothing of why.
+  // Without its cause, a sent delivery would not say why.
   const rows = await withCauses(store, items, () => true)
   return {
     ...empty,
@@ -317,10 +319,10 @@ async function withAudit(store: WhyStore, { ids, ...read }: ReadSoFar): Promise<
   }
 }
 
-/** Neither a run's nor a webhook's: those are read with their run or webhook. */
+/** Rows of a run or webhook are read with that run or webhook. */
 const isOfNeither = ({ runId, inboxId }: AuditRow): boolean => runId === null && inboxId == null
 
-/** With those of their causes that are wanted, oldest first. */
+/** The rows with their wanted causes, oldest first. */
 async function withCauses(
   store: WhyStore,
   rows: readonly AuditRow[],
@@ -363,7 +365,7 @@ async function furtherDeliveries(
   return found.filter((delivery) => delivery !== null)
 }
 
-/** Of those that the runs' audit speaks of, the newest that were not listed. */
+/** The newest webhooks that the audit of the runs names and that were not listed. */
 async function furtherWebhooks(
   store: WhyStore,
   rows: readonly AuditRow[],

@@ -1,9 +1,9 @@
-/** How things are now, in a sentence or two: of a run, of a webhook, of a pull request. */
+/** The current state of a run, a webhook or a pull request, in one or two sentences. */
 import type { AuditRow } from '../../domain/audit.ts'
 import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
 import { isActive } from '../../domain/run.ts'
-import { sentence } from '../../sentences.ts'
+import { sentence } from '../../texts/sentences.ts'
 import { becauseWords, happeningOf, happeningWords } from './webhook-words.ts'
 import type { Facts, SubjectFacts } from './facts.ts'
 import { decisiveWebhook } from './facts.ts'
@@ -14,7 +14,7 @@ import {
   fullRunWords,
   keyWords,
   numberOf,
-  outside,
+  cleanText,
   quoted,
   runWords,
   shortSha,
@@ -48,8 +48,8 @@ export function threadHeadline(facts: Facts, thread: string): string {
   }
   const isAtWork = facts.runs.some(isActive)
   const open = facts.webhooks.find(({ prState }) => prState !== null)?.prState
-  const isSaid = facts.runs.some(({ errorCode }) => errorCode === 'pull_request_closed')
-  if (open === 'closed' && !isAtWork && !isSaid) parts.push('The pull request is closed')
+  const isMentioned = facts.runs.some(({ errorCode }) => errorCode === 'pull_request_closed')
+  if (open === 'closed' && !isAtWork && !isMentioned) parts.push('The pull request is closed')
   return [...parts, ...showing].map(sentence).join(' ')
 }
 
@@ -68,11 +68,11 @@ function unknownWords({ refusals, now }: Facts, thread: string): string {
   )
 }
 
-/** One clause for what is current, and one for what is worked on instead. */
+/** One clause for the current run, and one for the run that is worked on instead. */
 function subjectState(one: SubjectFacts, facts: Facts): string[] {
   const { subject, run, ahead } = one
-  const said: string[] = []
-  if (run !== null) said.push(runState(one, facts))
+  const clauses: string[] = []
+  if (run !== null) clauses.push(runState(one, facts))
   else if (subject?.currentRunId != null) {
     const head = subject.headSha === null ? '' : ` at ${shortSha(subject.headSha)}`
     const ended = facts.rows.find(
@@ -80,10 +80,10 @@ function subjectState(one: SubjectFacts, facts: Facts): string[] {
     )
     const state = ended === undefined ? null : textOf(ended, 'state')
     const was = state === null ? '' : `; it was ${state}`
-    said.push(`${typeWords(subject)}${head} was removed, because it is past its retention${was}`)
+    clauses.push(`${typeWords(subject)}${head} was removed, because it is past its retention${was}`)
   }
-  const isTold = ahead === null || ahead.id === run?.id || isQueued(run)
-  return isTold ? said : [...said, runState({ subject, run: ahead, ahead }, facts)]
+  const isCovered = ahead === null || ahead.id === run?.id || isQueued(run)
+  return isCovered ? clauses : [...clauses, runState({ subject, run: ahead, ahead }, facts)]
 }
 
 const isQueued = (run: Run | null): boolean => run?.state === 'pending' && run.availableAt === null
@@ -131,7 +131,7 @@ function pendingWords(run: Run, rows: readonly AuditRow[], now: number): string 
   return `waiting for a worker${since}${round}; ${beforeWords(run, rows)}`
 }
 
-/** What is facts of earlier workers in this round. */
+/** What is known about earlier workers of this round. */
 function beforeWords(run: Run, rows: readonly AuditRow[]): string {
   const lost = run.attempt - 1
   if (lost > 0) return `attempt ${run.attempt} of ${run.attemptsMax}, after ${lost} lost`
@@ -152,7 +152,7 @@ function heldWords(run: Run, facts: Facts): string {
   return `${held}, but its lease ended ${agoWords(expiredMs)} without a heartbeat`
 }
 
-/** The worker's own name, or whoever claimed it. */
+/** The name of the worker, or of the caller that claimed it. */
 export function holderWords({ worker, fence }: Run, { rows, tokenNames }: Facts): string {
   const claim = rows.find(({ id }) => id === fence)
   if (worker !== null || claim === undefined) return workerWords(worker)
@@ -160,7 +160,7 @@ export function holderWords({ worker, fence }: Run, { rows, tokenNames }: Facts)
 }
 
 function cancelWords(run: Run, rows: readonly AuditRow[], tokenNames: Facts['tokenNames']): string {
-  if (run.errorText !== null) return `, because ${outside(run.errorText)}`
+  if (run.errorText !== null) return `, because ${cleanText(run.errorText)}`
   const row = rows.findLast(({ type }) => type === 'run.cancelled')
   return row === undefined ? '' : ` by ${actorWords(row.actor, tokenNames)}`
 }
@@ -182,33 +182,34 @@ export function webhookWords(entry: InboxEntry, { now, runs }: Facts): string {
   const happened = happeningWords(happeningOf(entry))
   const when = `${happened} at ${timeWords(entry.receivedAt, now)}`
   if (entry.state === 'waiting') {
-    const why = entry.lastError === null ? '' : `: ${outside(entry.lastError)}`
+    const why = entry.lastError === null ? '' : `: ${cleanText(entry.lastError)}`
     return `${when}. Holdfast has not decided on it yet${why}`
   }
   if (entry.decision === 'duplicate') {
     return `${when}. The same event had come before; nothing was done twice`
   }
-  const told = entry.outcomes.find(({ result }) => result === 'failed') ?? entry.outcomes[0]
+  const decisive = entry.outcomes.find(({ result }) => result === 'failed') ?? entry.outcomes[0]
   if (entry.state === 'failed') {
-    const why = told === undefined ? '' : ` for ${typeWords(told)}, because ${becauseWords(told)}`
+    const why =
+      decisive === undefined ? '' : ` for ${typeWords(decisive)}, because ${becauseWords(decisive)}`
     return `${when}. It could not be decided${why}`
   }
   if (entry.decision === 'ignored') {
-    const reason = told ?? { reason: entry.reason ?? 'refused', result: null }
+    const reason = decisive ?? { reason: entry.reason ?? 'refused', result: null }
     return `${when}. Nothing was started, because ${becauseWords(reason)}`
   }
   const led = entry.outcomes.flatMap((outcome) => ledTo(outcome, runs))
   return `${when}. ${led.length === 0 ? 'Nothing had to be done' : atStart(led.join('; '))}`
 }
 
-/** What it was for one run type, and how that stands by now. */
+/** What the webhook led to for one run type, with the run's current state. */
 function ledTo(outcome: TypeOutcome, runs: readonly Run[]): string[] {
   const { result, reason, runIds, type } = outcome
   const names = runIds.map((id) => {
     const run = runs.find((one) => one.id === id)
     return run === undefined ? `${id}, which was removed` : `${runWords(run)} (now ${run.state})`
   })
-  const named = names.length === 0 ? outside(type) : names.join(', ')
+  const named = names.length === 0 ? cleanText(type) : names.join(', ')
   if (result === 'cancelled') return [`it cancelled ${named}`]
   if (result !== 'claimed') return []
   if (!isClaimReason(reason) || startingReasons.has(reason)) return [`it started ${named}`]

@@ -22,7 +22,7 @@ it('a repository may have dots in its name', () => {
   expect(readQuestion('acme/widgets.js/pull/5')).toEqual(question)
 })
 
-it('ids are known by their form', () => {
+it('ids are recognized by their form', () => {
   expect(readQuestion('run_01kdwq')).toEqual({ of: 'run', id: 'run_01kdwq' })
   expect(readQuestion('inb_01kdwq')).toEqual({ of: 'webhook', id: 'inb_01kdwq', sure: true })
   expect(readQuestion('del_01kdwq')).toEqual({ of: 'delivery', id: 'del_01kdwq' })
@@ -30,12 +30,12 @@ it('ids are known by their form', () => {
   expect(readQuestion(guid)).toEqual({ of: 'webhook', id: guid, sure: true })
 })
 
-it('what a sender called its webhook is looked for, but is not surely one', () => {
+it('any other word is looked for as a webhook’s GUID, but marked as unsure', () => {
   expect(readQuestion('my-guid')).toEqual({ of: 'webhook', id: 'my-guid', sure: false })
 })
 
 it.each(['', ' ', 'two words', 'acme/widgets #5', 'x'.repeat(201), 'line\nbreak'])(
-  '%j is no question',
+  '%j is not a question',
   (query) => expect(readQuestion(query)).toBeNull(),
 )
 
@@ -46,4 +46,4 @@ it.each([
   '#5',
   'acme/..#5',
   'a/b#1234567890123456',
-])('%j is no pull request', (query) => expect(readQuestion(query)?.of).not.toBe('thread'))
+])('%j is not a pull request', (query) => expect(readQuestion(query)?.of).not.toBe('thread'))

@@ -7,7 +7,7 @@ import { InvalidInputError } from '../../errors.ts'
 export type Question =
   | { readonly of: 'thread'; readonly repo: string; readonly number: number }
   | { readonly of: 'run'; readonly id: string }
-  /** Our id or GitHub's GUID; `sure` when its form alone says that it is one. */
+  /** Our id or GitHub's GUID. `sure`: its form is that of a GUID or of our id. */
   | { readonly of: 'webhook'; readonly id: string; readonly sure: boolean }
   | { readonly of: 'delivery'; readonly id: string }
 
@@ -22,10 +22,10 @@ const thread = new RegExp(
 )
 const ownId = /^(run|inb|del)_[a-z0-9]{1,60}$/
 const guid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-/** Whatever a sender may give a webhook for a name, if it cannot be one of the other forms. */
+/** Any text that a sender may use as the GUID of a webhook. */
 const looseGuid = /^[\x21-\x7e]{1,200}$/
 
-/** Null when it has none of the forms. */
+/** Returns null if it has none of the forms. */
 export function readQuestion(query: string): Question | null {
   const asked = query.trim()
   const [, kind] = ownId.exec(asked) ?? []

@@ -1,6 +1,6 @@
 /**
- * One audit row in words: a clause for each type, without its time and without a full stop. It
- * says what the row says and nothing more; the run and the webhook only lend it their names.
+ * One audit row in words: a clause for each type, without its time and without a full stop. It says
+ * only what the row contains. The run and the webhook only add their names.
  */
 import type { AuditRow, AuditType } from '../../domain/audit.ts'
 import type { ClaimReason } from '../../domain/claim.ts'
@@ -12,7 +12,7 @@ import {
   keyWords,
   lengthWords,
   numberOf,
-  outside,
+  cleanText,
   quoted,
   runWords,
   shortSha,
@@ -23,10 +23,10 @@ import { becauseWords, happeningOfRow, happeningWords } from './webhook-words.ts
 
 /** What a row is about, as far as it is known. */
 export interface RowAbout {
-  /** Null when it was removed, or the row is of none. */
+  /** Null if the run was removed, or the row is about none. */
   readonly run: Run | null
   readonly delivery: NamedDelivery | null
-  /** Who did it; null where the line above it says so. */
+  /** Who did it; null if the line above says so. */
   readonly who: string | null
 }
 
@@ -47,7 +47,7 @@ const words: Readonly<Record<Exclude<AuditType, keyof typeof deliveryRowWords>, 
   'webhook.processed': (row) => `${arrival(row)}: nothing had to be done`,
   'webhook.failed': (row) => `${arrival(row)}: it could not be decided, because ${because(row)}`,
   'webhook.postponed': (row) =>
-    `It could not be decided yet: ${outside(textOf(row, 'why') ?? 'the reason is not known')}`,
+    `It could not be decided yet: ${cleanText(textOf(row, 'why') ?? 'the reason is not known')}`,
   'webhook.caught_up': (row) =>
     `${arrival(row)}. ${missedWords(row)}, so Holdfast fetched it from GitHub`,
   'run.claimed': claimed,
@@ -82,7 +82,7 @@ const words: Readonly<Record<Exclude<AuditType, keyof typeof deliveryRowWords>, 
   'run.skipped': skipped,
   'run.purged': (row, { run }) =>
     `${name(row, run)} was removed, because it was past its retention; ` +
-    `it was ${outside(textOf(row, 'state') ?? 'ended', 20)}`,
+    `it was ${cleanText(textOf(row, 'state') ?? 'ended', 20)}`,
   'run.agent.status_reported': (row, { run, who }) => {
     const status = textOf(row, 'status')
     const said = status === null ? '' : `: ${quoted(status)}`
@@ -102,7 +102,7 @@ const words: Readonly<Record<Exclude<AuditType, keyof typeof deliveryRowWords>, 
   'operator.token_created': (_row, { who }) => `${atStart(who ?? 'somebody')} created a token`,
   'operator.token_deleted': (row, { who }) => {
     const token = textOf(row, 'name')
-    const which = token === null ? 'a token' : `the token ${outside(token, 60)}`
+    const which = token === null ? 'a token' : `the token ${cleanText(token, 60)}`
     return `${atStart(who ?? 'somebody')} revoked ${which}`
   },
   'operator.keys_rotated': (_row, { who }) => `${atStart(who ?? 'somebody')} added a marker key`,
@@ -111,13 +111,13 @@ const words: Readonly<Record<Exclude<AuditType, keyof typeof deliveryRowWords>, 
   'operator.keys_imported': (_row, { who }) => `${atStart(who ?? 'somebody')} imported marker keys`,
   'store.restored': () => 'The database was restored from an older copy',
   'access.refused': (row) =>
-    `${outside(textOf(row, 'address') ?? 'somebody', 60)} sent ${refusedWords(row)}`,
+    `${cleanText(textOf(row, 'address') ?? 'somebody', 60)} sent ${refusedWords(row)}`,
 }
 
 const asked = (who: string | null): string => `${atStart(who ?? 'somebody')} asked for`
 const worker = (row: AuditRow): string => atStart(workerWords(textOf(row, 'worker')))
 
-/** Why a webhook was missed, by the answer that GitHub noted. */
+/** Why a webhook was missed, by the answer that GitHub recorded. */
 function missedWords(row: AuditRow): string {
   const answered = numberOf(row, 'answered')
   if (answered === 401) return 'Its webhook had a wrong signature and was refused (401)'
@@ -163,11 +163,11 @@ export interface ClaimAbout {
   readonly key: string
   readonly round: number
   readonly attempt: number
-  /** Whether it was left for a worker; null where nothing was started. */
+  /** `pending` if it waits for a worker; null if nothing was started. */
   readonly left: 'pending' | 'running' | null
-  /** What a rule of the type, or the claim, said in its own words. */
+  /** The reason in the words of the type's rule. */
   readonly said: string | null
-  /** Who claimed it; null where a webhook did, which the line above tells. */
+  /** Who claimed it; null if a webhook did, which is in the line above. */
   readonly who: string | null
 }
 
@@ -198,7 +198,7 @@ export const ruleWords = (said: string | null): string =>
     ? 'its rule (when) said no'
     : `its rule (when) said ${quoted(said)}`
 
-/** What leads to work, now or later. */
+/** The reasons that lead to work, now or later. */
 export const startingReasons: ReadonlySet<ClaimReason> = new Set<ClaimReason>([
   'new',
   'superseded-prior',
@@ -245,7 +245,7 @@ function claimAbout(row: AuditRow, run: Run | null, who: string | null): ClaimAb
   }
 }
 
-/** By its holder, by the table of the claim, or by the type's own rule. */
+/** Skipped by its holder, by the decision on the claim, or by the type's own rule. */
 function skipped(row: AuditRow, { run, who }: RowAbout): string {
   const reason = textOf(row, 'reason')
   if (reason === null) {
@@ -260,11 +260,11 @@ function skipped(row: AuditRow, { run, who }: RowAbout): string {
     : claimWords.skipped(about)
 }
 
-/** Behind "finished". */
+/** Follows "finished". */
 export function verdictWords(verdict: string | null): string {
   if (verdict === null) return ''
   if (verdict === 'success') return ': passed'
-  return verdict === 'failure' ? ': not passed' : `: ${outside(verdict, 20)}`
+  return verdict === 'failure' ? ': not passed' : `: ${cleanText(verdict, 20)}`
 }
 
 const failures: Readonly<Record<string, string>> = {
@@ -274,7 +274,7 @@ const failures: Readonly<Record<string, string>> = {
   attempts_exhausted: 'too many workers were lost',
 }
 
-/** Ours is said in our words, with times as people say them; anybody else's is quoted. */
+/** Our own reasons are in our words, with readable times. Other reasons are quoted. */
 function failure(row: AuditRow, run: Run | null): string {
   const code = textOf(row, 'code')
   const round = numberOf(row, 'round')
@@ -284,11 +284,11 @@ function failure(row: AuditRow, run: Run | null): string {
   return failureWords(code, text ?? summary)
 }
 
-/** Why a run failed that has. */
+/** Why a failed run failed. */
 export const failureOf = ({ errorCode, errorText, summary }: Run): string =>
   failureWords(errorCode, errorText ?? firstLine(summary))
 
-/** Of Markdown, without the marks of a heading. */
+/** The first line of a Markdown text, without the marks of a heading. */
 export function firstLine(text: string | null): string | null {
   const line = text?.split('\n').find((one) => one.trim() !== '')
   return line === undefined ? null : line.replace(/^#{1,6}\s+/, '').trim()
@@ -297,9 +297,9 @@ export function firstLine(text: string | null): string | null {
 export function failureWords(code: string | null, text: string | null): string {
   if (code !== null && Object.hasOwn(failures, code)) {
     const ours = text?.replace(/\b(\d{1,15}) ms\b/, (_all, ms: string) => lengthWords(Number(ms)))
-    return `${ours === undefined ? (failures[code] ?? code) : outside(ours)} (${code})`
+    return `${ours === undefined ? (failures[code] ?? code) : cleanText(ours)} (${code})`
   }
-  const said = code === null ? null : outside(code, 64)
+  const said = code === null ? null : cleanText(code, 64)
   if (text !== null && text !== '')
     return said === null ? quoted(text) : `${quoted(text)} (${said})`
   return said ?? 'its worker gave no reason'
@@ -317,7 +317,7 @@ function tryOf(row: AuditRow): string {
 
 function why(row: AuditRow): string {
   const said = textOf(row, 'why')
-  return said === null ? '' : `, because ${outside(said)}`
+  return said === null ? '' : `, because ${cleanText(said)}`
 }
 
-const repository = (row: AuditRow, field: string): string => outside(textOf(row, field) ?? 'it')
+const repository = (row: AuditRow, field: string): string => cleanText(textOf(row, field) ?? 'it')

@@ -1,20 +1,20 @@
 /**
- * The story: what happened, cause before effect, one line for each thing that happened. A line that
- * follows from the one above it is indented under it: what a webhook started, what a claim
- * superseded, what was published because of it.
+ * The story: what happened, cause before effect, one line per event. A line that follows from the
+ * line above is indented: what a webhook started, what a claim superseded, what was published
+ * because of it.
  *
- * Rows go by their ids, and the id of a cause is always smaller (domain/audit). Repeats are counted
- * in one line if nothing came between them, or if they are of one webhook. Webhooks that nobody
- * listens to, such as the echoes of what Holdfast publishes itself, are counted at the end.
+ * Rows are ordered by id, and a cause always has a smaller id (domain/audit). Repeats become one
+ * line with a count if nothing happened between them, or if they are of one webhook. Webhooks that
+ * no run type listens to (echoes, such as those of Holdfast's own comments) are counted at the end.
  */
 import type { AuditRow, AuditType } from '../../domain/audit.ts'
 import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import type { Run } from '../../domain/run.ts'
-import { sentence } from '../../sentences.ts'
+import { sentence } from '../../texts/sentences.ts'
 import { isLeftOut, publishedTypes } from './delivery-words.ts'
 import type { Facts } from './facts.ts'
-import { actorWords, atStart, counted, outside, runWords, textOf, typeWords } from './names.ts'
+import { actorWords, atStart, counted, cleanText, runWords, textOf, typeWords } from './names.ts'
 import { claimWords, isClaimReason, rowWords, ruleWords } from './row-words.ts'
 import type { Happening } from './webhook-words.ts'
 import {
@@ -29,9 +29,9 @@ import {
 export interface StoryEntry {
   readonly at: number
   readonly text: string
-  /** 1 where it follows from the last entry with 0 before it. */
+  /** 1 if it follows from the last entry with 0 before it. */
   readonly depth: 0 | 1
-  /** Of the audit row it tells of; `left_out` for what is not told. */
+  /** The type of its audit row; `left_out` for a line about what is not shown. */
   readonly type: AuditType | 'left_out'
   readonly runId: string | null
   /** GitHub's GUID. */
@@ -42,7 +42,7 @@ interface Line {
   readonly row: AuditRow
   readonly text: string
   readonly depth: 0 | 1
-  /** Lines in a row with the same one become one line. */
+  /** Neighbouring lines with the same value become one line. */
   readonly fold: string | null
 }
 
@@ -59,8 +59,8 @@ const claimTypes = new Set<AuditType>([
   'run.claim_skipped',
   'run.skipped',
 ])
-/** What people and programs do: never indented, whatever led to it. */
-const ownActs = new Set<AuditType>([
+/** What people and programs do. Such a line is never indented, whatever its cause. */
+const unindentedTypes = new Set<AuditType>([
   'run.leased',
   'run.released',
   'run.heartbeat_lost',
@@ -72,19 +72,19 @@ const ownActs = new Set<AuditType>([
 ])
 const echoReasons = new Set(['no-trigger', 'own-account'])
 
-export function tellStory(facts: Facts): readonly StoryEntry[] {
-  const teller = new Teller(facts)
-  return [...teller.beginning(), ...joined(teller.lines()), ...teller.echoes()]
+export function storyOf(facts: Facts): readonly StoryEntry[] {
+  const lines = new StoryLines(facts)
+  return [...lines.beginning(), ...joined(lines.all()), ...lines.echoes()]
 }
 
-class Teller {
+class StoryLines {
   readonly #facts: Facts
   readonly #rows: ReadonlyMap<number, AuditRow>
   readonly #runs: ReadonlyMap<string, Run>
   readonly #webhooks: ReadonlyMap<string, InboxEntry>
   readonly #arrivals: ReadonlyMap<string, AuditRow>
   readonly #deliveries: ReadonlyMap<string, Delivery>
-  /** The unindented line that is told right now, and all rows told with it. */
+  /** Ids of the rows of the last unindented line and of the lines under it. */
   readonly #block = new Set<number>()
 
   constructor(facts: Facts) {
@@ -100,12 +100,12 @@ class Teller {
     this.#deliveries = new Map(deliveries.map((delivery) => [delivery.id, delivery]))
   }
 
-  lines(): Line[] {
+  all(): Line[] {
     return this.#facts.rows.flatMap((row) => {
       if (this.#isEcho(row)) return []
       if (isArrival(row) || decisionTypes.has(row.type)) return this.#webhook(row)
       if (row.type === 'webhook.duplicate' || row.type === 'webhook.postponed') {
-        return this.#isOfTold(row) ? [this.#line(row, this.#ofWebhook(row), row.type)] : []
+        return this.#belongsToStory(row) ? [this.#line(row, this.#ofWebhook(row), row.type)] : []
       }
       if (isLeftOut(row, this.#facts.isOfOneDelivery)) return []
       if (row.runId === null && row.deliveryId == null && !this.#isCause(row)) return []
@@ -113,12 +113,12 @@ class Teller {
     })
   }
 
-  /** Says so when the beginning is not there. */
+  /** A line that says so if the beginning is missing. */
   beginning(): StoryEntry[] {
     const { rows, cut, runs, onlyRunId, subjects } = this.#facts
     const at = rows[0]?.at
     if (cut && at !== undefined) return [leftOut('What happened before this is left out.', at)]
-    // Of a webhook, only what it did itself is told: most runs began without it.
+    // The story of a webhook has only what the webhook did. Most runs began without it.
     if (subjects.length === 0) return []
     const begun = new Set(rows.filter(({ type }) => claimTypes.has(type)).map(({ runId }) => runId))
     const oldest = runs.find(({ id }) => !begun.has(id) && (onlyRunId === null || onlyRunId === id))
@@ -127,7 +127,7 @@ class Teller {
     return [leftOut(text, at ?? oldest.createdAt)]
   }
 
-  /** How many webhooks are not told, because nobody listens to them. */
+  /** How many webhooks are left out, because no run type listens to them. */
   echoes(): StoryEntry[] {
     const echoes = this.#facts.rows.filter((row) => isArrival(row) && this.#isEcho(row))
     const last = echoes.at(-1)
@@ -137,7 +137,7 @@ class Teller {
     return [leftOut(text, last.at)]
   }
 
-  /** Nobody listens to it, and something else is told. */
+  /** No run type listens to it, and the story has something else. */
   #isEcho({ inboxId }: AuditRow): boolean {
     const { subjects, onlyRunId, webhooks } = this.#facts
     if (inboxId == null || subjects.length === 0 || onlyRunId !== null) return false
@@ -149,9 +149,9 @@ class Teller {
     })
   }
 
-  /** An arrival with what it led to, unless a row of a run says that. */
+  /** An arrival with what it led to, unless a run's row says that. */
   #webhook(row: AuditRow): Line[] {
-    if (!this.#isOfTold(row)) return []
+    if (!this.#belongsToStory(row)) return []
     const isReplay = row.type === 'operator.replay_requested'
     if (isArrival(row) && (isReplay || happeningOfRow(row) !== null)) {
       const decision = this.#decisionOf(row)
@@ -161,7 +161,7 @@ class Teller {
       if (decision === null && row.type !== 'webhook.ignored') {
         return [this.#line(row, `${happened}. Holdfast has not decided on it yet`)]
       }
-      // What started nothing is one line, unless it took long.
+      // A webhook that started nothing is one line, unless the decision took long.
       const clauses = decision === null ? [] : this.#clauses(decision)
       const isAlone = decision === null || !this.#hasRunRows(row)
       if (isAlone && this.#isPrompt(row, decision)) {
@@ -171,12 +171,12 @@ class Teller {
       return [this.#line(row, happened)]
     }
     const arrival = this.#causeOf(row)
-    const isToldAlready =
+    const isInArrivalLine =
       arrival !== null &&
       arrival.type !== 'operator.replay_requested' &&
       !this.#hasRunRows(arrival) &&
       this.#isPrompt(arrival, row)
-    if (isToldAlready) return []
+    if (isInArrivalLine) return []
     const clauses = this.#clauses(row)
     const isSilent = clauses.length === 0 && arrival !== null && this.#hasRunRows(arrival)
     if (isSilent) return []
@@ -192,7 +192,7 @@ class Teller {
     return !between && decision.at - arrival.at < 60_000
   }
 
-  /** Whether a run's own row tells what it led to. */
+  /** Whether a run's own row says what it led to. */
   #hasRunRows(arrival: AuditRow): boolean {
     return this.#facts.rows.some((row) => row.runId !== null && this.#causeOf(row) === arrival)
   }
@@ -205,7 +205,7 @@ class Teller {
     return own ?? null
   }
 
-  /** Of the run types for which no run's row tells what it meant. */
+  /** For each run type without a run's row: what the webhook meant for it. */
   #clauses(decision: AuditRow): string[] {
     if (this.#facts.onlyRunId !== null) return []
     const entry = this.#webhooks.get(textOf(decision, 'webhook_id') ?? '')
@@ -214,16 +214,16 @@ class Teller {
     const touched = new Set(
       this.#facts.rows.filter((row) => this.#causeOf(row) === arrival).map(({ runId }) => runId),
     )
-    const untold = all.filter(({ runIds }) => !runIds.some((id) => touched.has(id)))
-    const clauses = untold.map((outcome) => {
+    const unmentioned = all.filter(({ runIds }) => !runIds.some((id) => touched.has(id)))
+    const clauses = unmentioned.map((outcome) => {
       const said = outcomeWords(outcome)
       return all.length > 1 ? `${typeWords(outcome)}: ${said}` : said
     })
     return [...new Set(clauses)]
   }
 
-  /** Of one run, only the webhooks that did something to it. */
-  #isOfTold(row: AuditRow): boolean {
+  /** The story of one run has only the webhooks that did something to it. */
+  #belongsToStory(row: AuditRow): boolean {
     if (this.#facts.onlyRunId === null) return true
     const arrival = happeningOfRow(row) === null ? this.#causeOf(row) : row
     const ids = [row.id, arrival?.id]
@@ -232,20 +232,22 @@ class Teller {
     })
   }
 
-  /** Only told where it led to something that is told. */
+  /** Whether it led to another row of the story. */
   #isCause({ id }: AuditRow): boolean {
     return this.#facts.rows.some(({ causeId }) => causeId === id)
   }
 
   #line(row: AuditRow, text: string, fold: string | null = null): Line {
     const cause = this.#causeOf(row)
-    const follows = cause !== null && this.#block.has(cause.id) && !ownActs.has(row.type)
+    const follows = cause !== null && this.#block.has(cause.id) && !unindentedTypes.has(row.type)
     if (!follows) this.#block.clear()
     this.#block.add(row.id)
     return { row, text: atStart(text), depth: follows ? 1 : 0, fold }
   }
 
-  /** What led to it; in rows of older versions, and of claims that name a webhook, that webhook. */
+  /**
+   * The row that led to it. If the row has no cause but names a webhook, that webhook's arrival.
+   */
   #causeOf({ id, causeId, inboxId, ...row }: AuditRow): AuditRow | null {
     if (causeId !== null) return this.#rows.get(causeId) ?? null
     if (row.type.startsWith('operator.')) return null
@@ -263,7 +265,7 @@ class Teller {
     return isClaim ? `${this.#claimer(row)}${text}` : text
   }
 
-  /** Null where the webhook above says so. */
+  /** Returns null if the webhook above says so. */
   #whoDid(row: AuditRow): string | null {
     const { tokenNames } = this.#facts
     const cause = this.#causeOf(row)
@@ -271,13 +273,13 @@ class Teller {
     if (isByWebhook || row.actor.startsWith('github:')) return null
     if (claimTypes.has(row.type) && ['operator', 'head-check'].includes(row.actor)) return null
     if (!row.actor.startsWith('run:')) return actorWords(row.actor, tokenNames)
-    // Whoever holds the run: its lease says who that is.
+    // The row of the lease names the holder.
     if (cause === null) return actorWords(row.actor, tokenNames)
     const worker = textOf(cause, 'worker')
-    return worker === null ? actorWords(cause.actor, tokenNames) : `worker ${outside(worker, 60)}`
+    return worker === null ? actorWords(cause.actor, tokenNames) : `worker ${cleanText(worker, 60)}`
   }
 
-  /** What led to a claim, where no line above it says so. */
+  /** What led to a claim, if no line above says so. */
   #claimer(row: AuditRow): string {
     const action = textOf(row, 'action')
     const [kind, login] = row.actor.split(':')
@@ -297,7 +299,7 @@ class Teller {
     return null
   }
 
-  /** Names the webhook, where it is not the one above. */
+  /** Names the webhook, unless it is the one above. */
   #ofWebhook(row: AuditRow): string {
     const cause = this.#causeOf(row)
     const isBelow = cause !== null && this.#block.has(cause.id)
@@ -322,7 +324,7 @@ class Teller {
   }
 }
 
-/** How a webhook came, or a person asked to decide it again; not what was decided then. */
+/** The arrival or replay of a webhook, but not the decision on it. */
 const isArrival = (row: AuditRow): boolean =>
   arrivalTypes.has(row.type) && (row.type !== 'webhook.ignored' || happeningOfRow(row) !== null)
 
@@ -330,7 +332,7 @@ const leftOut = (text: string, at: number): StoryEntry => {
   return { at, text, depth: 0, type: 'left_out', runId: null, webhookId: null }
 }
 
-/** What an event meant for a run type, when no run's own audit tells it. */
+/** What an event meant for a run type, if no run's own audit says it. */
 export function outcomeWords(outcome: TypeOutcome): string {
   const { result, reason, runIds } = outcome
   const type = typeWords(outcome)
@@ -338,7 +340,7 @@ export function outcomeWords(outcome: TypeOutcome): string {
     const what = runIds[0] === undefined ? `the ${type} run` : `${type} run ${runIds[0]}`
     const about = { what, key: 'it', round: 1, attempt: 1, left: null, said: null, who: null }
     const known = isClaimReason(reason) && !['rerun', 'retry', 'returned'].includes(reason)
-    return known ? claimWords[reason](about) : `${what} was decided on (${outside(reason)})`
+    return known ? claimWords[reason](about) : `${what} was decided on (${cleanText(reason)})`
   }
   if (result === 'cancelled') {
     return `${runIds.join(', ')} cancelled, because the pull request was closed`
@@ -351,8 +353,8 @@ export function outcomeWords(outcome: TypeOutcome): string {
 }
 
 /**
- * Lines in a row that say the same become one with a count; what was published, a list. Repeats of
- * a webhook are one line below it, whatever was published in between.
+ * Neighbouring lines with the same text become one with a count, and published outputs become a
+ * list. Repeats of a webhook are one line under it, whatever was published in between.
  */
 function joined(lines: readonly Line[]): StoryEntry[] {
   const groups: Line[][] = []
@@ -381,10 +383,10 @@ function entryOf(group: readonly Line[]): StoryEntry {
   return { at: row.at, text: sentence(text), depth, type: row.type, runId: row.runId, webhookId }
 }
 
-/** Each said once, as it was left. */
+/** Each output once, with its last state. */
 function publishedWords(group: readonly Line[]): string {
   const texts = group.map(({ text }) => `${text.slice(0, 1).toLowerCase()}${text.slice(1)}`)
-  // In one order, however they went out; of each target, as it changed.
+  // Sorted by name, so the order does not depend on when they were sent.
   const nameOf = (text: string): string => text.replace(/(: | created| updated).*$/, '')
   const sorted = texts.toSorted((a, b) => nameOf(a).localeCompare(nameOf(b), 'en'))
   return `On GitHub: ${[...new Set(sorted)].join('; ')}`

@@ -1,14 +1,13 @@
 /**
- * Webhooks in words: what happened on GitHub, as a person would say it who saw it happen; why it
- * started nothing, for every reason the intake gives; and what a person can do about that. A reason
- * that is none of ours is what a run type's own rule said.
+ * Webhooks in words: what happened on GitHub; why it started nothing, for every reason of the
+ * intake; and what a person can do about it. Any other reason is the text of a run type's rule.
  */
 import type { AuditRow } from '../../domain/audit.ts'
 import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
-import { atStart, outside, quoted, senderWords, textOf } from './names.ts'
+import { atStart, cleanText, quoted, senderWords, textOf } from './names.ts'
 
 export interface Happening {
-  /** Null where only the action is known. */
+  /** Null if only the action is known. */
   readonly event: string | null
   readonly action: string | null
   readonly sender: string | null
@@ -33,8 +32,8 @@ const acts: Readonly<Record<string, string>> = {
   'push ': 'pushed to a branch',
 }
 
-/** What GitHub showed when it was asked, without a webhook. */
-const seen: Readonly<Record<string, string>> = {
+/** What GitHub showed when Holdfast asked, without a webhook. */
+const shownWithoutWebhook: Readonly<Record<string, string>> = {
   closed: 'GitHub shows the pull request closed',
   opened: 'GitHub shows a new pull request',
   ready_for_review: 'GitHub shows the pull request ready for review',
@@ -44,20 +43,20 @@ const seen: Readonly<Record<string, string>> = {
 
 /** `mona pushed` */
 export function happeningWords({ event, action, sender }: Happening): string {
-  const found = event === 'reconcile' ? seen[action ?? ''] : undefined
+  const found = event === 'reconcile' ? shownWithoutWebhook[action ?? ''] : undefined
   if (found !== undefined) return found
   const act = acts[`${event ?? 'pull_request'} ${action ?? ''}`]
   const who = senderWords(sender)
   if (act !== undefined) return atStart(`${who} ${act}`)
   const name = [event, action && `(${action})`].filter((part) => part).join(' ')
-  return `GitHub sent ${outside(name) || 'an event'} by ${who}`
+  return `GitHub sent ${cleanText(name) || 'an event'} by ${who}`
 }
 
 export function happeningOf(entry: InboxEntry): Happening {
   return { event: entry.event, action: entry.action, sender: entry.sender }
 }
 
-/** From the row that told of its arrival; null for any other row. */
+/** From the row about its arrival. Returns null for any other row. */
 export function happeningOfRow(row: AuditRow): Happening | null {
   const event = textOf(row, 'event')
   if (event === null) return null
@@ -67,9 +66,9 @@ export function happeningOfRow(row: AuditRow): Happening | null {
 interface IntakeReason {
   /** Follows "because". */
   readonly because: string
-  /** What would change it; none where all is as it should be. */
+  /** What would change it. Not given if nothing is wrong. */
   readonly remedy?: string
-  /** Whether deciding the same webhook again could then come out otherwise. */
+  /** After that, a replay of the same webhook may have another result. */
   readonly replay?: true
   readonly doctor?: true
 }
@@ -139,7 +138,9 @@ export const intakeReasons: Readonly<Record<string, IntakeReason>> = {
   },
   'role-unknown': {
     because: "GitHub does not show its sender's role",
-    remedy: 'Allow the App or token to read roles on GitHub',
+    remedy:
+      'Allow the App or token to read roles on GitHub. In the sandbox, which knows no roles, ' +
+      'remove "by" from the run type',
     replay: true,
     doctor: true,
   },
@@ -185,13 +186,13 @@ export const intakeReasons: Readonly<Record<string, IntakeReason>> = {
   refused: { because: 'the claim was refused' },
 }
 
-/** Of what a run type made of an event, or of an event that none listens to. */
+/** The reason of one run type, or of an event that no run type listens to. */
 export type WebhookReason = Pick<TypeOutcome, 'reason' | 'detail'> & {
   readonly result: string | null
 }
 
 export function reasonOf({ result, reason }: WebhookReason): IntakeReason {
-  // What a rule says in its own words may read like a reason of ours.
+  // The text of a rule may be the same as one of our reasons.
   const isOwn =
     Object.hasOwn(intakeReasons, reason) && (result !== 'skipped' || reason === 'filtered')
   const own = isOwn ? intakeReasons[reason] : undefined
@@ -206,25 +207,25 @@ export function reasonOf({ result, reason }: WebhookReason): IntakeReason {
   }
 }
 
-/** With what is known beyond the reason: `… (mona has the role read; write is needed)`. */
-export function becauseWords(told: WebhookReason): string {
-  const { because } = reasonOf(told)
-  return told.detail === undefined ? because : `${because} (${outside(told.detail)})`
+/** With details, if there are any: `… (mona has the role read; write is needed)`. */
+export function becauseWords(reason: WebhookReason): string {
+  const { because } = reasonOf(reason)
+  return reason.detail === undefined ? because : `${because} (${cleanText(reason.detail)})`
 }
 
-/** Of a decision, or of an arrival that was ignored at once. */
+/** Of a decision, or of an arrival that was ignored immediately. */
 export function nothingWords(row: AuditRow): string {
   const reason = textOf(row, 'reason')
   if (reason === null) return 'nothing had to be done'
-  const said = row.type === 'webhook.failed' ? 'it could not be decided' : 'nothing was started'
-  return `${said}, because ${becauseWords({ reason, result: null })}`
+  const what = row.type === 'webhook.failed' ? 'it could not be decided' : 'nothing was started'
+  return `${what}, because ${becauseWords({ reason, result: null })}`
 }
 
-/** As the entry has them, with their details, while it still tells of this decision. */
+/** With details from the entry, if the entry still has this decision. */
 export function outcomesOf(row: AuditRow, entry: InboxEntry | undefined): readonly TypeOutcome[] {
-  const told = row.data['outcomes']
-  if (!Array.isArray(told)) return entry?.processedAt === row.at ? entry.outcomes : []
-  return told.map((one: Readonly<Record<string, unknown>>, i): TypeOutcome => {
+  const stored = row.data['outcomes']
+  if (!Array.isArray(stored)) return entry?.processedAt === row.at ? entry.outcomes : []
+  return stored.map((one: Readonly<Record<string, unknown>>, i): TypeOutcome => {
     const same = entry?.outcomes[i]
     const type = String(one['type'])
     const reason = String(one['reason'])

@@ -1,12 +1,12 @@
 /**
- * What comes next: what is awaited, until when, and what happens if it does not come; and what a
- * person can do now, with the command for it. Only what would be accepted as things are, and would
+ * What happens next: what is awaited, until when, and what follows if it does not come. And what a
+ * person can do now, with the command for it. It names only what would be accepted now and would
  * change something: see `decideClaim`, `cancelRun` and `replayWebhook`.
  */
 import type { InboxEntry } from '../../domain/inbox.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import { isOpen, waitOf } from '../../domain/outbox/delivery.ts'
-import { unverifiedMarker } from '../../domain/outbox/look.ts'
+import { unverifiedMarker } from '../../domain/outbox/protocol/after-look.ts'
 import type { Run } from '../../domain/run.ts'
 import { furtherLeases, isActive } from '../../domain/run.ts'
 import { isServedRecently } from '../../domain/served.ts'
@@ -16,7 +16,7 @@ import { deliveryName } from './delivery-words.ts'
 import type { Facts, SubjectFacts } from './facts.ts'
 import { decisiveWebhook } from './facts.ts'
 import { holderWords } from './headline.ts'
-import { outside, runWords, typeWords } from './names.ts'
+import { cleanText, runWords, typeWords } from './names.ts'
 import type { WebhookReason } from './webhook-words.ts'
 import { happeningOf, happeningWords, reasonOf } from './webhook-words.ts'
 
@@ -30,7 +30,7 @@ export function awaitedOf(facts: Facts): readonly Awaited[] {
   ]
 }
 
-/** Whoever asks about one run waits for another only if that one is before it. */
+/** If the question is about one run, another run counts only if it is before that run. */
 function awaitedOfSubject({ run, ahead }: SubjectFacts, facts: Facts): Awaited[] {
   const isOnly = facts.onlyRunId !== null
   const isOther = ahead !== null && ahead.id !== run?.id
@@ -104,7 +104,7 @@ function awaitedOfWebhook(entry: InboxEntry): Awaited[] {
   if (entry.tries === 0) {
     return [{ what: `the decision on a webhook: ${about}`, until: entry.dueAt }]
   }
-  const why = entry.lastError === null ? '' : ` (${outside(entry.lastError)})`
+  const why = entry.lastError === null ? '' : ` (${cleanText(entry.lastError)})`
   const what = `the next try to decide on a webhook${why}: ${about}`
   return [{ what, until: entry.dueAt }]
 }
@@ -129,15 +129,15 @@ export function actionsOf(facts: Facts): readonly Action[] {
 
 const sameSecret: Action = {
   text:
-    'Set the same secret in the webhook on GitHub and in GITHUB_WEBHOOK_SECRET. Then fetch ' +
-    'what was refused (with an App), or redeliver it on GitHub',
+    'Set the same secret in the webhook on GitHub and in GITHUB_WEBHOOK_SECRET. Then redeliver ' +
+    'what was refused on GitHub; with an App, this command fetches it',
   command: 'holdfast catchup',
 }
 
 /** For a thread that nothing is known about. */
 export const actionsForUnknown = ({ refusals }: Facts): readonly Action[] => [
-  ...(refusals.length > 0 ? [sameSecret] : []),
   { text: 'Check that the name and the number are right', command: null },
+  ...(refusals.length > 0 ? [sameSecret] : []),
   {
     text: 'Check that GitHub sends webhooks of this repository here',
     command: 'holdfast doctor',
@@ -182,7 +182,7 @@ function rerun(run: Run, now: number): Action {
   }
 }
 
-/** Heads have an order, and only the current one is done again: as in domain/claim.ts. */
+/** Heads have an order, and only the current one can be rerun, as in domain/claim.ts. */
 const hasOrder = (run: Run): boolean => run.onNewer === 'supersede' || run.pr !== null
 
 function mayRerun({ run, subject, ahead }: SubjectFacts): boolean {
@@ -216,7 +216,7 @@ function remediesOf(entry: InboxEntry): Action[] {
   })
 }
 
-/** What broke; else what kept a run type from starting; where none listened, the whole's reason. */
+/** The failures; otherwise why run types started nothing; otherwise the reason of the webhook. */
 function reasonsOf(entry: InboxEntry): readonly WebhookReason[] {
   const failed = entry.outcomes.filter(({ result }) => result === 'failed')
   if (failed.length > 0) return failed
@@ -225,7 +225,7 @@ function reasonsOf(entry: InboxEntry): readonly WebhookReason[] {
   return [{ reason: entry.reason, result: null }]
 }
 
-/** Something is due for over a minute: no server may be running. */
+/** Something has been due for over a minute, so perhaps no server is running. */
 function isOverdue({ now, subjects, webhooks, deliveries }: Facts): boolean {
   const dueTimes = [
     ...subjects.map(({ run }) => run?.dueAt),
@@ -246,7 +246,7 @@ const remedies: Readonly<Record<string, string>> = {
   deadline: 'Check that this machine can reach GitHub',
 }
 
-/** Only what would be accepted as things stand. */
+/** Only what would be accepted now. */
 function deliveryActions(facts: Facts): Action[] {
   const { deliveries, now, servedAt } = facts
   const isUnserved = deliveries.some(isOpen) && !isServedRecently(servedAt, now)
@@ -313,7 +313,9 @@ function heldActions(delivery: Delivery, retry: (text: string) => Action): Actio
   ]
 }
 
-/** An id is only taken of what a key verifies: anything else may be anybody's with the account. */
+/**
+ * An id is accepted only if a key verifies it. Anybody with the account may have written others.
+ */
 const importKeys: Action = {
   text: 'If another database published it and its marker keys were exported, import them',
   command: 'holdfast keys import FILE',

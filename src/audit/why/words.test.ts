@@ -1,6 +1,6 @@
 /**
- * Goal: everything that can be decided has words, and no word from outside can break its line.
- * Method: the lists of the domain and the reasons that stand in the source are walked.
+ * Goal: every decision has words, and no text from outside can break its line.
+ * Method: the tests go through the lists of the domain and the reasons in the source.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -11,7 +11,7 @@ import { auditTypes } from '../../domain/audit.ts'
 import { claimReasons } from '../../domain/claim.ts'
 import { givenUpReasons } from '../../intake/processor.ts'
 import { deliveryName } from './delivery-words.ts'
-import { actorWords, keyWords, lengthWords, outside, quoted, timeWords } from './names.ts'
+import { actorWords, keyWords, lengthWords, cleanText, quoted, timeWords } from './names.ts'
 import { claimWords, failureWords, rowWords } from './row-words.ts'
 import { becauseWords, happeningWords, intakeReasons } from './webhook-words.ts'
 
@@ -37,7 +37,7 @@ it.each([
   ['publisher', 'while publishing'],
   ['intake', 'while deciding on a webhook'],
   ['catch-up', 'while looking for missed webhooks'],
-])('a limit says what was asked for when %s met it', (actor, when) => {
+])('a limit says what Holdfast was doing when %s met it', (actor, when) => {
   const data = { identity: 'github:app:7', until: 'noon', reason: 'rate_limited' }
   expect(rowWords(row({ type: 'budget.blocked', actor, data }), nobody)).toBe(
     `GitHub asked github:app:7 to wait until noon (rate_limited), ${when}`,
@@ -48,7 +48,7 @@ it.each([
 describe.each(['docs/guides/webhooks.md', 'docs/reference/http.md'])('%s', (path) => {
   const page = readFileSync(`${root}/${path}`, 'utf8')
 
-  it.each(Object.keys(intakeReasons))('tells what %s means', (reason) => {
+  it.each(Object.keys(intakeReasons))('explains %s', (reason) => {
     expect(
       page.split('\n').some((line) => line.startsWith('|') && line.includes(`\`${reason}\``)),
     ).toBe(true)
@@ -56,7 +56,7 @@ describe.each(['docs/guides/webhooks.md', 'docs/reference/http.md'])('%s', (path
 })
 
 describe('every audit type', () => {
-  it.each(auditTypes)('%s has words, also when its data is not there', (type) => {
+  it.each(auditTypes)('%s has words, also when its data is missing', (type) => {
     const words = rowWords(row({ type }), nobody)
     expect(words.length).toBeGreaterThan(10)
     expect(words).not.toMatch(jargon)
@@ -76,7 +76,7 @@ describe('every reason of a claim', () => {
 })
 
 describe('every reason of the intake', () => {
-  const files = globSync(['src/intake/*.ts', 'src/stores/verbs/inbox/*.ts'], {
+  const files = globSync(['src/intake/**/*.ts', 'src/stores/verbs/inbox/*.ts'], {
     cwd: root,
     exclude: ['**/*.test.ts'],
   })
@@ -99,13 +99,24 @@ describe('every reason of the intake', () => {
     expect(Object.hasOwn(intakeReasons, reason), reason).toBe(true)
   })
 
-  it('what a rule said in its own words is quoted, also when it reads like one of ours', () => {
+  it('the text of a `when` rule is quoted, also when it looks like one of our reasons', () => {
     expect(becauseWords({ result: 'skipped', reason: 'draft' })).toMatch(
       /rule \(when\) of the run type said “draft”/,
     )
     expect(becauseWords({ result: 'ignored', reason: 'draft' })).toBe('the pull request is a draft')
     expect(becauseWords({ result: 'ignored', reason: 'constructor' })).toMatch(/“constructor”/)
   })
+})
+
+it.each([
+  [true, 'label “todo” set'],
+  [false, 'label “todo” removed'],
+])('a label that should be present: %s', (present, words) => {
+  const content = JSON.stringify({ label: 'todo', present })
+  const version = { versionFence: 3, versionSeq: 1 }
+  const delivery = { id: 'del_1', channel: 'github-label', name: 'own', content, sha: null }
+  const sent = row({ type: 'delivery.sent', data: { version: { fence: 3, seq: 1 } } })
+  expect(rowWords(sent, { ...nobody, delivery: { ...delivery, ...version } })).toBe(words)
 })
 
 describe('words from outside', () => {
@@ -119,11 +130,11 @@ describe('words from outside', () => {
     '\ud800',
   ]
 
-  it.each(nasty)('%j stays on its line and is no markup', (text) => {
+  it.each(nasty)('%j stays on its line and contains no markup', (text) => {
     // eslint-disable-next-line no-control-regex -- it is about control characters
     const harmful = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e<>`\ud800]|\]\(/
     for (const said of [
-      outside(text),
+      cleanText(text),
       quoted(text),
       actorWords(`github:${text}`, noNames),
       actorWords(text, noNames),
@@ -155,7 +166,7 @@ describe('words from outside', () => {
   it('are cut, and never in the middle of a character', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {
-        const said = outside(text, 50)
+        const said = cleanText(text, 50)
         expect(said.length).toBeLessThanOrEqual(50)
         expect(said.isWellFormed()).toBe(true)
       }),
@@ -165,13 +176,13 @@ describe('words from outside', () => {
 })
 
 describe('times', () => {
-  it('carry their day when it is not today', () => {
+  it('have their day when it is not today', () => {
     const now = Date.UTC(2026, 0, 2, 3)
     expect(timeWords(now, now)).toBe('03:00:00 UTC')
     expect(timeWords(now - 86_400_000, now)).toBe('2026-01-01 03:00:00 UTC')
   })
 
-  it('lengths are said in the unit that fits', () => {
+  it('have their lengths in the unit that fits', () => {
     expect([1, 1000, 90_000, 3_600_000, 7_200_000, 86_400_000].map(lengthWords)).toEqual([
       '1 second',
       '1 second',
@@ -182,7 +193,7 @@ describe('times', () => {
     ])
   })
 
-  it('our own failures speak of them as people do', () => {
+  it('in our own error texts are written for people', () => {
     const text = 'no worker took it within 3600000 ms'
     expect(failureWords('no_worker', text)).toBe('no worker took it within 1 hour (no_worker)')
     expect(failureWords('oom', 'took 5 ms')).toBe('“took 5 ms” (oom)')

@@ -2,6 +2,7 @@
 import { listAction } from '../output/list-action.ts'
 import type { Command } from 'commander'
 import { auditQuery } from '../../contract.ts'
+import { auditTypes } from '../../domain/audit.ts'
 import { addConnectionFlags, textOf, type Parsed } from '../connection/connection.ts'
 import { UsageError } from '../failure.ts'
 import { auditTable } from './audit-table.ts'
@@ -50,6 +51,7 @@ Examples:
         query,
         shape: auditTable,
         noun: 'events',
+        usual: { type: auditTypes },
         page: (operations, wanted) => operations.listAudit(wanted),
       })
     })

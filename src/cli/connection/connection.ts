@@ -5,7 +5,7 @@
 import { Option as Flag, type Command } from 'commander'
 import { readVariable } from '../../settings/environment.ts'
 import { loadSettings } from '../../settings/load-settings.ts'
-import type { OptionKey } from '../../settings/options.ts'
+import type { OptionKey } from '../../settings/options/options.ts'
 import { SettingsError } from '../../settings/settings-error.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { UsageError } from '../failure.ts'

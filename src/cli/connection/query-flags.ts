@@ -5,7 +5,7 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { id as idSchema } from '../../contract/fields.ts'
-import { clauses } from '../../sentences.ts'
+import { clauses } from '../../texts/sentences.ts'
 import { findingsOf } from '../../validation/findings.ts'
 import { textOf, type Parsed } from './connection.ts'
 import { UsageError } from '../failure.ts'

@@ -4,7 +4,7 @@
  */
 import { readVariable } from '../../settings/environment.ts'
 import { SettingsError } from '../../settings/settings-error.ts'
-import { webAddress } from '../../settings/value-kind.ts'
+import { webAddress } from '../../settings/options/value-kind.ts'
 import { RefusedError, UnreachableError, UsageError } from '../failure.ts'
 import type { World } from '../world.ts'
 

@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => at.close())
 
 describe('migrate --restored', () => {
-  test('has what is open looked for first', async () => {
+  test('makes the next server look for open deliveries before it sends them', async () => {
     await at.store.upkeep.recordMode('sandbox')
     const first = await at.store.outbox.knowsSince()
     const { code, stdout } = await at.command('migrate', '--restored')
@@ -25,7 +25,7 @@ describe('migrate --restored', () => {
     expect(wrong).toMatchObject({ code: 2, stdout: '' })
   })
 
-  test('says what is to be done if a server was active on what was restored', async () => {
+  test('says what to do if a server was active on the restored database', async () => {
     await at.store.upkeep.recordMode('sandbox')
     expect((await at.command('migrate', '--restored')).stderr).toBe('')
     await at.store.upkeep.beat()
@@ -35,7 +35,7 @@ describe('migrate --restored', () => {
     expect(stderr).toMatch(/^WARNING: A server was active \d+ s ago.* stop it/)
   })
 
-  test('is refused where there is no database, and makes none', async () => {
+  test('is refused if there is no database, and creates none', async () => {
     const { code, stdout, stderr } = await at.command(
       'migrate',
       '--restored',
@@ -49,7 +49,7 @@ describe('migrate --restored', () => {
     expect(existsSync(join(at.world.cwd, 'elsewhere'))).toBe(false)
   })
 
-  test('names the times that the next start names', async () => {
+  test('shows the same times as the next start', async () => {
     await at.store.upkeep.recordMode('sandbox')
     const { stdout } = await at.command('migrate', '--restored')
     const times = (text: string) => (text.match(/\d{4}-\S+?Z/g) ?? []).toSorted()
@@ -58,7 +58,7 @@ describe('migrate --restored', () => {
     expect(times(String(line))).toEqual(times(stdout))
   })
 
-  test('names the files that are in no copy of the database, while they are missing', async () => {
+  test('names the files that no copy of the database contains, while they are missing', async () => {
     const dataDir = join(at.world.cwd, 'data')
     const { stdout } = await at.command('migrate', '--restored')
     expect(stdout).toContain(`admin-token and webhook-secret are missing in ${dataDir}`)

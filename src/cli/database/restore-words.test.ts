@@ -1,4 +1,4 @@
-// Goal: whoever restored a database learns what is looked at on GitHub, and until when.
+// Goal: a person who restored a database reads what Holdfast checks on GitHub, and until when.
 import { expect, test } from 'vitest'
 import type { RestoreNote } from '../../store/outbox-store.ts'
 import { notedText, restoredLine } from './restore-words.ts'
@@ -13,7 +13,7 @@ const note: RestoreNote = {
   servedAt: at,
 }
 
-test('after migrate --restored the counts are told, and that nothing is sent twice', () => {
+test('migrate --restored shows the counts, and that nothing is sent twice', () => {
   expect(notedText(note))
     .toBe(`Noted at 2026-01-31T12:00:00Z: this database is a restored copy of 2026-01-31T11:00:00Z.
 The next server looks on GitHub before it sends anything, so that nothing is sent twice:
@@ -23,11 +23,11 @@ If it was not restored, that costs these looks and changes nothing.
 `)
 })
 
-test('after migrate --restored it is told when there was nothing to note', () => {
+test('migrate --restored says when there is nothing to look for', () => {
   expect(notedText({ ...note, open: 0, shown: 0 })).toMatch(/^Noted .*\n.*nothing to look for\.\n$/)
 })
 
-test('a start says what it does about a restore, in one line, and until when', () => {
+test('a start says in one line what it does about a restore, and until when', () => {
   expect(restoredLine(note, at)).toBe(
     'restored copy of 2026-01-31T11:00:00Z, noted at 2026-01-31T12:00:00Z; looks on GitHub for ' +
       '1 open delivery before sending and reads 12 shown ones again, until about ' +
@@ -36,7 +36,7 @@ test('a start says what it does about a restore, in one line, and until when', (
   expect(restoredLine({ ...note, open: 0, shown: 0 }, at)).toContain('so nothing is looked for')
 })
 
-test('the first start long after a restore says it too, a later one does not', () => {
+test('the first start long after a restore says it too, but a later one does not', () => {
   const later = at + 3_600_000
   expect(restoredLine({ ...note, servedAt: later }, later)).toMatch(/again, now$/)
   expect(restoredLine(note, later)).toBeNull()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { SetupError, StoreUnavailableError } from '../../errors.ts'
-import type { Database } from '../../settings/value-kind.ts'
+import type { Database } from '../../settings/options/value-kind.ts'
 import { failureText } from '../failure.ts'
 import { storeFailure } from './store-failure.ts'
 
@@ -25,7 +25,7 @@ describe('a PostgreSQL that cannot be used', () => {
     ['53300', 'has no connection left', 'max_connections'],
     ['57P03', 'is starting or stopping', 'Try again'],
     ['XX000', 'Could not use PostgreSQL at db.test:6543: odd', 'Is PostgreSQL running there?'],
-  ])('with %s names place, cause and remedy', (code, what, remedy) => {
+  ])('with %s leads to an error with place, cause and remedy', (code, what, remedy) => {
     const text = told(url, coded(code, 'odd'))
     expect(text).toContain(`holdfast: `)
     expect(text).toContain(what)
@@ -35,7 +35,7 @@ describe('a PostgreSQL that cannot be used', () => {
     expect(text).not.toContain('hunter2')
   })
 
-  test('that wants a password which nobody gave is not called away', () => {
+  test('because no password is set is not called unreachable', () => {
     const said = 'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'
     const text = told('postgres://hf@db.test/ledger', new Error(said))
     expect(text).toContain('PostgreSQL at db.test:5432 needs a password for "hf", but none is set')
@@ -45,14 +45,14 @@ describe('a PostgreSQL that cannot be used', () => {
     expect(text).not.toMatch(/running there|SASL/)
   })
 
-  test('never repeats a password, wherever it stands', () => {
+  test('leads to an error that never repeats a password, wherever it is', () => {
     const cause = new Error('no pg_hba.conf entry, tried hunter2')
     expect(told(url, cause)).toContain('tried ***')
     expect(told('postgres://db/x?password=hunter2', cause)).not.toContain('hunter2')
     expect(told('postgres://db/x', cause, { PGPASSWORD: 'hunter2' })).not.toContain('hunter2')
   })
 
-  test('is found as the driver finds it', () => {
+  test('is named as the driver finds it', () => {
     const refused = coded('ECONNREFUSED')
     const env = { PGHOST: 'pg.test', PGPORT: '7', PGDATABASE: 'books', USER: 'mona' }
     expect(told('postgres://', refused, env)).toContain('at pg.test:7')
@@ -62,7 +62,7 @@ describe('a PostgreSQL that cannot be used', () => {
     expect(socket).toContain('There is no socket in /var/run/postgresql (ENOENT)')
   })
 
-  test('keeps the kind of its failure', () => {
+  test('keeps the type of its error', () => {
     const failure = storeFailure(away(coded('ECONNREFUSED')), postgres(url), {})
     expect(failure).toBeInstanceOf(StoreUnavailableError)
     const setup = new SetupError('store_too_old', 'this PostgreSQL is version 14')
@@ -73,13 +73,13 @@ describe('a PostgreSQL that cannot be used', () => {
 describe('a SQLite file that cannot be used', () => {
   const sqlite: { database: Database } = { database: { kind: 'sqlite', path: '/x/holdfast.db' } }
 
-  test('is named with the remedy', () => {
+  test('leads to an error with its path and the remedy', () => {
     const text = failureText(storeFailure(coded('EACCES', 'permission denied'), sqlite, {}))
     expect(text).toContain('Could not open the database /x/holdfast.db: permission denied')
     expect(text).toContain('HOLDFAST_DATABASE_URL')
   })
 
-  test('is told as it was where the reason is already in words', () => {
+  test('leads to an unchanged error if that already explains the reason', () => {
     const setup = new SetupError('store_damaged', 'damaged')
     expect(storeFailure(setup, sqlite, {})).toBe(setup)
     const fault = new Error('a fault of ours')

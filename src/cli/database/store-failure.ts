@@ -4,7 +4,7 @@
  */
 import { HoldfastError, SetupError, StoreUnavailableError } from '../../errors.ts'
 import type { Environment } from '../../settings/environment.ts'
-import { options } from '../../settings/options.ts'
+import { options } from '../../settings/options/options.ts'
 import type { Settings } from '../../settings/settings.ts'
 
 const setting = options.databaseUrl.env

@@ -1,4 +1,4 @@
-/** What `deliveries` and `budgets` print and do, straight on a real database. */
+/** What `deliveries` and `budgets` print and do, directly on a real database. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import { sha, storeWorld, type StoreWorld } from '../../../test/cli/store-world.ts'
@@ -30,11 +30,11 @@ const stored = async (name: string): Promise<Delivery> => {
   return found
 }
 
-/** As if GitHub had refused them for good. */
+/** As if GitHub had refused them permanently. */
 async function giveUp(): Promise<void> {
   const trouble = { code: 'forbidden', text: 'GitHub answered 403' }
-  for (const { hold } of await at.store.outbox.lease({ limit: 10, progressMax: 10 })) {
-    await at.store.outbox.record(hold, { what: 'invalid', trouble })
+  for (const { lease } of await at.store.outbox.lease({ limit: 10, progressMax: 10 })) {
+    await at.store.outbox.record(lease, { what: 'invalid', trouble })
   }
 }
 
@@ -49,7 +49,7 @@ interface Listed {
 }
 
 describe('deliveries', () => {
-  test('are listed with what they are about', async () => {
+  test('are listed with their subject', async () => {
     const { code, stdout } = await at.command('deliveries')
     const rows = rowsOf(stdout)
     expect(code).toBe(0)
@@ -62,7 +62,7 @@ describe('deliveries', () => {
     ).toEqual(['acme/widgets#5', 'acme/widgets@bbbbbbb holdfast/review'])
   })
 
-  test('are narrowed by every filter', async () => {
+  test('can be filtered by every filter', async () => {
     const anchor = await stored('anchor')
     const filters = [
       ['--channel', 'github-comment'],
@@ -78,12 +78,17 @@ describe('deliveries', () => {
       code: 0,
       stderr: 'No deliveries.\n',
     })
+    const misspelt = await at.command('deliveries', '--channel', 'github-coment')
+    const suggested = 'No deliveries. Did you mean "github-comment"?\n'
+    expect(misspelt).toMatchObject({ code: 0, stderr: suggested })
+    const open = await at.command('deliveries', '--channel', 'telegram')
+    expect(open).toMatchObject({ code: 0, stderr: 'No deliveries.\n' })
     const wrong = await at.command('deliveries', '--wait', 'tea')
     expect(wrong).toMatchObject({ code: 2 })
     expect(wrong.stderr).toContain('--wait must be ')
   })
 
-  test('one is shown with its tries', async () => {
+  test('can be shown one by one, with their tries', async () => {
     await giveUp()
     const { id } = await stored('anchor')
     const { stdout } = await at.command('deliveries', 'show', id)
@@ -102,7 +107,7 @@ describe('deliveries', () => {
     expect(missing.stderr).toContain('List deliveries: holdfast deliveries')
   })
 
-  test('one is shown to people as GitHub shows it, with its state in words', async () => {
+  test('are shown to people as on GitHub, with their state in words', async () => {
     await giveUp()
     const { id } = await stored('anchor')
     at.world.terminal.columns = 80
@@ -113,7 +118,7 @@ describe('deliveries', () => {
     expect(stdout).not.toContain('{"form"')
   })
 
-  test('are retried one by one, and all that failed', async () => {
+  test('can be retried one by one, or all that failed', async () => {
     await giveUp()
     const { id } = await stored('anchor')
     expect(await at.command('deliveries', 'retry', id)).toMatchObject({
@@ -145,13 +150,13 @@ describe('deliveries', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(told)])
   })
 
-  test('are skipped with a reason, and confirmed', async () => {
+  test('can be skipped with a reason, and confirmed', async () => {
     const anchor = await stored('anchor')
     const status = await stored('status')
     const skipped = await at.command('deliveries', 'skip', anchor.id, '--reason', 'not wanted')
     expect(skipped.stdout).toBe(`${anchor.id} (acme/widgets#5) is SKIPPED not wanted.\n`)
     const confirm = ['deliveries', 'confirm', status.id, '--provider-message-id', '41', '--json']
-    // Without credentials GitHub cannot be asked whether it is ours.
+    // Without credentials, GitHub cannot be asked whether it is ours.
     const refused = await at.command(...confirm)
     expect(refused).toMatchObject({ stdout: '' })
     expect(refused.code).not.toBe(0)
@@ -171,7 +176,7 @@ describe('deliveries', () => {
     expect(again.stderr).toContain('cannot be sent again')
   })
 
-  test('a run tells of its comment once there is one', async () => {
+  test('are shown in their run once there is a comment', async () => {
     const { id } = await stored('anchor')
     await at.store.outbox.confirm(id, '77', 'test', null)
     const { stdout } = await at.command('runs', 'show', runId, '--json')
@@ -181,7 +186,7 @@ describe('deliveries', () => {
     })
   })
 
-  test('their audit is found by them', async () => {
+  test('have their own audit', async () => {
     const { id } = await stored('anchor')
     await at.command('deliveries', 'skip', id, '--reason', 'not wanted')
     const { stdout } = await at.command('audit', '--delivery', id)
@@ -192,7 +197,7 @@ describe('deliveries', () => {
 })
 
 describe('budgets', () => {
-  test('tell what is allowed by the settings, and who is blocked', async () => {
+  test('show what the settings allow, and who is blocked', async () => {
     expect((await at.command('budgets')).stderr).toContain('No budgets')
     const until = at.store.now() + 60_000
     await at.store.outbox.blockIdentity('installation:7', until, 'rate_limited', 'publisher')
@@ -215,7 +220,7 @@ describe('budgets', () => {
     expect(row?.[0]).toBe('installation:7')
   })
 
-  test('lift a block, which is audited', async () => {
+  test('can be unblocked, which is audited', async () => {
     const until = at.store.now() + 60_000
     await at.store.outbox.blockIdentity('installation:7', until, 'rate_limited', 'publisher')
     const { stdout } = await at.command('budgets', 'unblock', 'installation:7')

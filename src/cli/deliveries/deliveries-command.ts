@@ -74,6 +74,7 @@ Examples:
         query,
         shape: deliveriesTable,
         noun: 'deliveries',
+        usual: { channel: githubChannels },
         page: (operations, wanted) => operations.listDeliveries(wanted),
       })
     })

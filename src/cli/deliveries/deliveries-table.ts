@@ -1,4 +1,5 @@
 /** How deliveries are shown: in a list, and one in detail with its attempts. */
+import { failedBecause, skippedBecause, waitWords } from '../../audit/delivery-reasons.ts'
 import type { DeliveryView, DeliveryWithAttemptsView } from '../../contract.ts'
 import type { Field, Heading } from '../output/fields.ts'
 import type { Style } from '../output/paint.ts'
@@ -24,40 +25,12 @@ function whatText({ channel, name }: DeliveryView): string {
   return kind === name ? kind : `${kind} ${name}`
 }
 
-const waitWords: Readonly<Record<NonNullable<DeliveryView['wait']>, string>> = {
-  due: 'waits for a server to send it',
-  order: 'waits for an earlier message of its run',
-  leased: 'is being sent',
-  backoff: 'is tried again',
-  budget: 'waits until more may be written to GitHub',
-  in_doubt: 'may have arrived; GitHub is asked before it is sent again',
-  held: 'may have arrived, and GitHub cannot be asked; a person must decide',
-  no_address: 'its recipient has no address on this channel',
-}
-
-const reasonWords: Readonly<Record<string, string>> = {
-  deadline: 'it was not sent in time',
-  retries_exhausted: 'all retries failed',
-  never_announced: 'its run ended before anything of it was shown',
-  anchor_removed: 'somebody deleted the comment twice',
-  target_taken: 'a newer run shows its own result there',
-  forbidden: 'GitHub refuses it, perhaps for a missing permission',
-  unauthorized: 'GitHub refuses the credentials',
-  not_found: 'GitHub does not show what it is about',
-  not_installed: 'the GitHub App is not installed there',
-  wrong_repository: 'GitHub has another repository under this name',
-  status_limit: 'GitHub accepts no more statuses for this commit and context',
-}
-
-/** In words; empty where it was sent. */
+/** In words; empty if it was sent. */
 function whyText({ status, wait, reason, error }: DeliveryView): string {
   if (status === 'SENT') return ''
-  const words = wait === null ? (reasonWords[reason ?? ''] ?? null) : waitWords[wait]
-  // An operator's reason is in the operator's own words.
-  if (status === 'SKIPPED') return words ?? reason ?? ''
   const answer = error === null ? null : (error.text ?? error.code)
-  if (words === null) return [reason, answer].filter((part) => part !== null).join(': ')
-  return answer === null ? words : `${words} (last answer: ${answer})`
+  if (wait !== null) return waitWords[wait]({ error: answer })
+  return status === 'SKIPPED' ? skippedBecause(reason) : failedBecause(reason, answer)
 }
 
 const statusWords: Readonly<Record<DeliveryView['status'], string>> = {

@@ -1,4 +1,4 @@
-// Goal: whoever looks at a delivery reads what people see on GitHub, for every channel there is.
+// Goal: a delivery is shown as people see it on GitHub, for every channel.
 import { expect, test } from 'vitest'
 import { githubChannels } from '../../channels/github-channels.ts'
 import { paintFor } from '../output/paint.ts'
@@ -62,7 +62,7 @@ test.each(githubChannels)('%s is shown as people see it', (channel) => {
   expect(shown(channel, content)).toEqual(lines)
 })
 
-test('a run’s comment is drawn from the run', () => {
+test('a run’s comment is built from the run', () => {
   const view = {
     locale: 'en',
     type: 'review',
@@ -100,7 +100,7 @@ test('a secret that is hidden on GitHub is hidden here', () => {
   }
 })
 
-test('what this version does not know is shown as it is stored', () => {
+test('content that this version does not know is shown as it is stored', () => {
   expect(shown('telegram', { text: 'hi\x1b[2J' })).toEqual(['{', '  "text": "hi\\u001b[2J"', '}'])
   expect(shown('github-label', { other: 1 })).toEqual(['{', '  "other": 1', '}'])
 })

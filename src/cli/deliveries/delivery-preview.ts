@@ -2,16 +2,14 @@
  * What people see on GitHub of a delivery, drawn for a terminal. Text from outside goes through the
  * same functions as when it is published, so that a secret that is hidden there is hidden here.
  */
-import { renderAnchor } from '../../channels/anchor/render-anchor.ts'
+import { checkContent } from '../../channels/github-check.ts'
+import { commentContent } from '../../channels/github-comment.ts'
+import { labelContent } from '../../channels/github-label.ts'
+import { reviewContent } from '../../channels/github-review.ts'
+import { statusContent } from '../../channels/github-status.ts'
 import { plainLine } from '../../channels/parts.ts'
-import { safeText } from '../../channels/safe-text.ts'
-import {
-  checkContent,
-  commentContent,
-  labelContent,
-  reviewContent,
-  statusContent,
-} from '../../channels/stored-contents.ts'
+import { renderAnchor } from '../../channels/render-anchor.ts'
+import { safeText } from '../../channels/text/safe-text.ts'
 import type { DeliveryWithAttemptsView } from '../../contract.ts'
 import { markdownLines } from '../output/markdown.ts'
 import type { Paint, Style } from '../output/paint.ts'

@@ -11,7 +11,7 @@ afterEach(() => at.close())
 
 const inFolder = (file: string) => join(at.world.cwd, file)
 
-test('keys are listed without their secrets, and rotated', async () => {
+test('keys are listed without their secrets, and can be rotated', async () => {
   const [first] = await at.store.outbox.markerKeys()
   const rotated = await at.command('keys', 'rotate')
   expect(rotated.stdout).toMatch(/^Key [\w-]+ signs from now on\. 1 older key still verifies\.\n$/)
@@ -25,7 +25,7 @@ test('keys are listed without their secrets, and rotated', async () => {
   }
 })
 
-test('an export is a new file that only its owner reads', async () => {
+test('an export is a new file that only its owner can read', async () => {
   const [key] = await at.store.outbox.markerKeys()
   const { code, stdout } = await at.command('keys', 'export', 'keys.json')
   expect(code).toBe(0)
@@ -42,7 +42,7 @@ test('an export is a new file that only its owner reads', async () => {
   expect(items).toMatchObject([{ actor: 'cli' }])
 })
 
-test('an export that fails leaves no file in the way of the next', async () => {
+test('an export that fails leaves no file that would stop the next one', async () => {
   const open = at.world.openStore
   Object.assign(at.world, {
     openStore: async (...given: Parameters<typeof open>) => {
@@ -56,13 +56,13 @@ test('an export that fails leaves no file in the way of the next', async () => {
   expect((await at.command('keys', 'export', 'keys.json')).code).toBe(0)
 })
 
-test('only when asked for they are printed', async () => {
+test('keys are printed only with the flag for it', async () => {
   const [key] = await at.store.outbox.markerKeys()
   const { stdout } = await at.command('keys', 'export', '-')
   expect(JSON.parse(stdout)).toMatchObject({ keys: [{ id: key?.id, secret: key?.secret }] })
 })
 
-test('a new database takes the keys before its first start', async () => {
+test('a new database accepts the keys before its first start', async () => {
   await at.command('keys', 'rotate')
   await at.command('keys', 'export', 'keys.json')
   const next = ['--data-dir', inFolder('next')]

@@ -16,15 +16,15 @@ async function doctor(world: FakeWorld, ...argv: readonly string[]) {
   return { code, report, of: (name: string) => report.findings.find(({ check }) => check === name) }
 }
 
-describe('straight on the database', () => {
-  test('before anything was started, nothing is made and nothing is a problem', async () => {
+describe('doctor directly on the database', () => {
+  test('creates nothing and reports no problem before the first start', async () => {
     const { code, report, of } = await doctor(new FakeWorld())
     expect({ code, ok: report.ok }).toEqual({ code: 0, ok: true })
     expect(of('store')).toMatchObject({ level: 'warning' })
     expect(of('runs.pending')).toBeUndefined()
   })
 
-  test('looks into a store that is there, and lets go of it', async () => {
+  test('checks an existing store, and releases it', async () => {
     const at = await storeWorld()
     const { code, of } = await doctor(at.world)
     expect(code).toBe(0)
@@ -34,7 +34,7 @@ describe('straight on the database', () => {
     await at.close()
   })
 
-  test('a file that is no database of ours is the finding', async () => {
+  test('reports a file that is not a Holdfast database', async () => {
     const world = new FakeWorld()
     writeFileSync(join(world.cwd, 'x.db'), 'something else '.repeat(20))
     const { code, of } = await doctor(world, '--database-url', 'sqlite:x.db')
@@ -45,7 +45,7 @@ describe('straight on the database', () => {
     })
   })
 
-  test('a database that is down is the finding', async () => {
+  test('reports a database that is down', async () => {
     const world = new FakeWorld()
     world.inspectDatabase = () => Promise.reject(new StoreUnavailableError('x', 'down'))
     const { code, of } = await doctor(world)
@@ -54,7 +54,7 @@ describe('straight on the database', () => {
     expect(of('configuration')).toMatchObject({ level: 'ok' })
   })
 
-  test('settings that are wrong are the findings', async () => {
+  test('reports wrong settings', async () => {
     const world = new FakeWorld()
     world.env = { HOLDFAST_PROT: '1' }
     const { code, report } = await doctor(world, '--data-dir', '')
@@ -83,10 +83,10 @@ describe('straight on the database', () => {
   })
 })
 
-describe('through a server', () => {
+describe('doctor through a server', () => {
   const argv = ['--url', 'http://holdfast.test', '--token', 't']
 
-  test('its own report is shown', async () => {
+  test('shows the report of the server', async () => {
     const world = new FakeWorld()
     const finding = { check: 'store', level: 'problem', detail: 'd\x1b[2J', remedy: 'r' }
     world.fetch = () => Promise.resolve(Response.json({ ok: false, findings: [finding] }))
@@ -98,7 +98,7 @@ describe('through a server', () => {
     [() => Promise.reject(new TypeError('no')), 'could not be reached'],
     [() => Promise.resolve(new Response('<html>')), 'is it a Holdfast server?'],
     [() => Promise.resolve(Response.json({ detail: 'wrong' }, { status: 401 })), '401: wrong'],
-  ])('one that does not answer rightly is the finding (%#)', async (fetch, told) => {
+  ])('reports a server with a wrong answer (%#)', async (fetch, told) => {
     const world = new FakeWorld()
     world.fetch = fetch
     const { code, report } = await doctor(world, ...argv)

@@ -1,6 +1,6 @@
 /** `holdfast doctor`: what is well, what is not, and how to fix it. */
 import type { Command } from 'commander'
-import { examineAll, type DoctorStore } from '../../doctor/doctor.ts'
+import { runDoctor, type DoctorStore } from '../../doctor/doctor.ts'
 import { failedCheck, reportOf, type Report } from '../../doctor/report.ts'
 import { settingsProblems } from '../../doctor/configuration.ts'
 import type { Finding } from '../../domain/finding.ts'
@@ -81,19 +81,19 @@ async function fromServer(world: World, url: string, bearer: string): Promise<Re
 }
 
 async function examineHere(world: World, settings: Settings): Promise<Report> {
-  const looked = inspect(world, settings)
-  const opened = looked.then(
+  const inspection = inspect(world, settings)
+  const opened = inspection.then(
     async ({ schema }) => {
       const usable = schema.version > 0 && schema.missing.length === 0
       return usable ? await openExisting(world, settings) : null
     },
-    // Why it could not be looked at is told by the look itself.
+    // The check of the store reports why it could not be inspected.
     () => null,
   )
   try {
-    return await examineAll({
+    return await runDoctor({
       settings,
-      look: () => looked,
+      inspect: () => inspection,
       store: (): Promise<DoctorStore | null> => opened,
       github: () => {
         const { clock, random, scheduler, version, terminal } = world

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { CatchUpView } from '../../contract/catch-up.ts'
 import { localCaller } from '../../operations/caller.ts'
-import { catchUp } from '../../operations/inbox/catch-up.ts'
+import { catchUp } from '../../operations/inbox.ts'
 import { addConnectionFlags, connectionOf, type Parsed } from '../connection/connection.ts'
 import { makeLog } from '../serve/log.ts'
 import { openExisting } from '../operations/open-operations.ts'

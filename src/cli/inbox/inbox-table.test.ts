@@ -1,4 +1,4 @@
-// Goal: a webhook that failed says what to do about it, also where nobody asks why.
+// Goal: a webhook that failed shows what to do about it, also outside `why`.
 import { expect, test } from 'vitest'
 import { inboxFields } from './inbox-table.ts'
 import type { InboxEntryWithBodyView } from '../../contract.ts'
@@ -18,14 +18,14 @@ const entry = {
 const remedyOf = (state: 'failed' | 'processed', reason: string | null) =>
   inboxFields({ ...entry, state, reason }, 0).find(({ name }) => name === 'remedy')?.value
 
-test('one that failed has its remedy and the command that decides it again', () => {
+test('a webhook that failed has its remedy and the command that replays it', () => {
   expect(remedyOf('failed', 'repo-not-visible')).toBe(
     'Give the token access to the repository, or install the GitHub App on it; then ' +
       'holdfast inbox replay inb_1',
   )
 })
 
-test('one that did not fail has none', () => {
+test('a webhook that did not fail has no remedy', () => {
   expect(remedyOf('processed', 'draft')).toBeUndefined()
   expect(remedyOf('processed', null)).toBeUndefined()
 })

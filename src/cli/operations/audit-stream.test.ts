@@ -8,7 +8,7 @@ import { httpOperations } from './http-operations.ts'
 import type { AuditView } from '../../contract.ts'
 import type { FollowRequest } from './operations.ts'
 
-/** A server of the audit stream whose connections the test cuts as it likes. */
+/** A server of the audit stream whose connections the test cuts. */
 let server: Server
 let requests: { readonly url: string; readonly after: string | undefined }[] = []
 let onStream: (answer: ServerResponse, after: string | undefined) => void
@@ -61,13 +61,13 @@ const event = (id: number): AuditView => ({
   delivery_id: null,
   data: {},
 })
-/** Its place in the order is ten times its id, so that the two cannot be mistaken. */
+/** The position of a row is ten times its id, so that the two cannot be confused. */
 const sent = (id: number): string =>
   `id: ${id * 10}\nevent: run.claimed\ndata: ${JSON.stringify(event(id))}\n\n`
 
 async function follow(count: number, request: Partial<FollowRequest> = {}): Promise<number[]> {
   const { port } = server.address() as AddressInfo
-  // Pauses between two tries are not waited for.
+  // The tests do not wait for the pauses between two tries.
   const scheduler = {
     ...systemScheduler,
     after: (ms: number, task: () => void) => systemScheduler.after(ms > 20_000 ? ms : 1, task),
@@ -85,7 +85,7 @@ async function follow(count: number, request: Partial<FollowRequest> = {}): Prom
 }
 
 describe('a stream', () => {
-  test('begins after the newest, and goes on after the last that came whole', async () => {
+  test('begins after the newest row, and continues after the last complete one', async () => {
     listed = [event(1)]
     onStream = (answer, after) => {
       if (after === '10') {
@@ -100,13 +100,13 @@ describe('a stream', () => {
     expect(requests.map(({ after }) => after)).toEqual([undefined, '10', '30'])
   })
 
-  test('of a store in which nothing has happened yet has it all', async () => {
+  test('of an empty store has every row', async () => {
     onStream = (answer) => answer.end(sent(1))
     expect(await follow(1)).toEqual([1])
     expect(requests[1]?.after).toBe('0')
   })
 
-  test('may come in any pieces', async () => {
+  test('may arrive in any pieces', async () => {
     onStream = (answer) => {
       const bytes = Buffer.from(`${sent(1)}${sent(2)}`.replaceAll('\n', '\r\n'))
       const next = (at: number): void => {
@@ -117,7 +117,7 @@ describe('a stream', () => {
     expect(await follow(2)).toEqual([1, 2])
   })
 
-  test('waits for a server that is away', async () => {
+  test('waits for a server that is down', async () => {
     let tries = 0
     refuse = () => ++tries > 1 && tries < 4
     onStream = (answer, after) => answer.end(after === '0' ? sent(1) : sent(2))
@@ -125,7 +125,7 @@ describe('a stream', () => {
     expect(away).toEqual([false, true, true, false])
   })
 
-  test('that is refused is not asked for again', async () => {
+  test('that is refused is not requested again', async () => {
     onStream = (answer) => answer.end()
     refuse = () => false
     refusal = 403
@@ -134,7 +134,7 @@ describe('a stream', () => {
   })
 })
 
-test('the latest come first, and what is newer than the stream began is left to it', async () => {
+test('the latest rows come first, and newer ones come from the stream', async () => {
   listed = [event(5), event(4)]
   onStream = (answer) => answer.write(sent(6))
   const latest = follow(3, { last: 2, filter: { type: 'run.claimed' } })

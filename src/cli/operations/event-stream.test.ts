@@ -26,7 +26,7 @@ const expected: readonly StreamedEvent[] = [
   { id: '12', data: 'two\nlines' },
 ]
 
-/** A body that comes in these pieces, and then breaks off where `failure` says how. */
+/** A body that arrives in these pieces, and then fails with `failure` if that is set. */
 function responseOf(pieces: readonly Uint8Array[], failure?: Error): Response {
   const waiting = [...pieces]
   const body = new ReadableStream<Uint8Array>({
@@ -53,20 +53,20 @@ describe.each([
 ])('with lines that end in %s', (_name, end) => {
   const bytes = new TextEncoder().encode(lines.join(end))
 
-  test('every event is given whole, whichever byte the stream is cut at', async () => {
+  test('every event is complete, whichever byte the stream is cut at', async () => {
     for (let at = 0; at <= bytes.length; at += 1) {
       const pieces = [bytes.subarray(0, at), bytes.subarray(at)]
       expect([at, await eventsOf(responseOf(pieces))]).toEqual([at, expected])
     }
   })
 
-  test('every event is given whole, one byte at a time', async () => {
+  test('every event is complete, one byte at a time', async () => {
     const pieces = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1))
     expect(await eventsOf(responseOf(pieces))).toEqual(expected)
   })
 })
 
-test('a connection that breaks ends the stream, without the event it cut off', async () => {
+test('a broken connection ends the stream without the incomplete event', async () => {
   const bytes = new TextEncoder().encode('id: 1\ndata: whole\n\nid: 2\ndata: half')
   const broken = responseOf([bytes], new TypeError('terminated'))
   expect(await eventsOf(broken)).toEqual([{ id: '1', data: 'whole' }])

@@ -3,8 +3,8 @@
  * server that holds it, and never made: a list of nothing from a new file would be a lie.
  */
 import { existsSync } from 'node:fs'
-import { makeDatabaseFolder } from '../../settings/first-start.ts'
-import { options } from '../../settings/options.ts'
+import { makeDatabaseFolder } from '../../settings/data-folder/folders.ts'
+import { options } from '../../settings/options/options.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Store } from '../../store.ts'
 import { connectionOf, type Parsed } from '../connection/connection.ts'

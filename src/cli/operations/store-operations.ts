@@ -6,41 +6,35 @@
 import { auditView } from '../../contract/audit.ts'
 import type { Clock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
-import { explain } from '../../operations/audit/explain.ts'
-import { auditFilter, listAudit } from '../../operations/audit/list-audit.ts'
+import { auditFilter, explain, listAudit } from '../../operations/audit.ts'
 import { localCaller } from '../../operations/caller.ts'
-import { confirmDelivery } from '../../operations/deliveries/confirm-delivery.ts'
-import { getDelivery } from '../../operations/deliveries/get-delivery.ts'
-import { listBudgets } from '../../operations/deliveries/list-budgets.ts'
-import { listDeliveries } from '../../operations/deliveries/list-deliveries.ts'
-import { retryDeliveries } from '../../operations/deliveries/retry-deliveries.ts'
-import { retryDelivery } from '../../operations/deliveries/retry-delivery.ts'
-import { skipDelivery } from '../../operations/deliveries/skip-delivery.ts'
-import { unblockIdentity } from '../../operations/deliveries/unblock-identity.ts'
-import { getInboxEntry } from '../../operations/inbox/get-inbox-entry.ts'
-import { listInbox } from '../../operations/inbox/list-inbox.ts'
-import { replayInboxEntry } from '../../operations/inbox/replay-inbox-entry.ts'
-import { cancelRun } from '../../operations/runs/cancel-run.ts'
-import { getRun } from '../../operations/runs/get-run.ts'
-import { listRuns } from '../../operations/runs/list-runs.ts'
-import { rerunRun } from '../../operations/runs/rerun-run.ts'
-import { createToken } from '../../operations/tokens/create-token.ts'
-import { deleteToken } from '../../operations/tokens/delete-token.ts'
-import { listTokens } from '../../operations/tokens/list-tokens.ts'
+import {
+  confirmDelivery,
+  getDelivery,
+  listBudgets,
+  listDeliveries,
+  retryDeliveries,
+  retryDelivery,
+  skipDelivery,
+  unblockIdentity,
+} from '../../operations/deliveries.ts'
+import { getInboxEntry, listInbox, replayInboxEntry } from '../../operations/inbox.ts'
+import { cancelRun, getRun, listRuns, rerunRun } from '../../operations/runs.ts'
+import { createToken, deleteToken, listTokens } from '../../operations/tokens.ts'
 import type { CheckIsOurs } from '../../outbox/is-ours.ts'
 import type { Random } from '../../random.ts'
 import { createRuns } from '../../runs/create-runs.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import { delay } from '../../scheduler.ts'
-import { budgetLimits } from '../../settings/budget-limits.ts'
-import { runPolicy } from '../../settings/run-policy.ts'
+import { budgetLimits } from '../../settings/run-types/publishing-rules.ts'
+import { runPolicy } from '../../settings/run-types/run-policy.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { IdempotencyKey, Store } from '../../store.ts'
 import type { AuditView } from '../../contract.ts'
 import type { FollowRequest, Operations } from './operations.ts'
 
 const pollMs = 500
-const biteMax = 500
+const batchMax = 500
 
 /** Whoever can open the database may do everything. */
 const cliCaller = localCaller('cli')
@@ -120,7 +114,7 @@ async function* followStore(
     yield* items.filter(({ order }) => order <= place).toReversed()
   }
   while (!signal.aborted) {
-    const { rows, more } = await store.audit.after(place, auditFilter(filter), biteMax)
+    const { rows, more } = await store.audit.after(place, auditFilter(filter), batchMax)
     for (const row of rows) {
       place = row.order
       yield auditView(row)

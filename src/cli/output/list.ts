@@ -17,11 +17,13 @@ export interface ListRequest<T> {
   readonly shape: TableShape<T>
   /** What there is none of: `runs`. */
   readonly noun: string
+  /** What to say after it if nothing is found; empty for nothing. */
+  readonly suggestion?: string
   readonly pageAt: (cursor: string | undefined) => Promise<Listed<T>>
 }
 
 export async function printList<T>(request: ListRequest<T>): Promise<void> {
-  const { terminal, json, shape, noun, nowMs } = request
+  const { terminal, json, shape, noun, nowMs, suggestion = '' } = request
   if (json) {
     await printListAsJson(request)
     return
@@ -34,7 +36,7 @@ export async function printList<T>(request: ListRequest<T>): Promise<void> {
     count += page.items.length
     next = page.next_cursor
   }
-  if (count === 0) terminal.err(`No ${noun}.\n`)
+  if (count === 0) terminal.err(`${[`No ${noun}.`, suggestion].filter(Boolean).join(' ')}\n`)
   if (next !== null) terminal.err(`There are more: add --all, or --cursor ${next}\n`)
 }
 

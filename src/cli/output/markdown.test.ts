@@ -1,4 +1,4 @@
-// Goal: Markdown reads well on a terminal, and nothing in it can command the terminal.
+// Goal: Markdown is readable on a terminal, and nothing in it can control the terminal.
 import { describe, expect, test } from 'vitest'
 import { markdownLines } from './markdown.ts'
 import { paintFor } from './paint.ts'
@@ -34,7 +34,7 @@ describe('each part of Markdown', () => {
   })
 })
 
-test('lines are filled, and broken between words only', () => {
+test('lines are filled, and broken only between words', () => {
   const text = 'A **rather long** sentence with `some code` and a word that goes on.'
   expect(shown(text, 24)).toEqual([
     'A rather long sentence',
@@ -63,7 +63,7 @@ test('a table that is too wide becomes a block for each row', () => {
   ])
 })
 
-test('colour is put around words, not counted as width', () => {
+test('colour codes do not count as width', () => {
   const painted = markdownLines('a **bold word** b', 8, paintFor(true))
   expect(painted).toEqual(['a\x1b[1m bold\x1b[22m', '\x1b[1mword\x1b[22m b'])
 })
@@ -75,7 +75,7 @@ test.each(['\x1b[2J', '&#27;[2J', '`\x1b[2J`', '[\x1b[2J](http://x/\x1b[2J)', ' 
   },
 )
 
-test('nothing at all shows nothing', () => {
+test('an empty text shows nothing', () => {
   expect(shown('')).toEqual([])
   expect(shown('<!-- only a marker -->')).toEqual([])
 })

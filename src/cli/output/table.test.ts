@@ -43,7 +43,7 @@ const things: readonly Thing[] = [
   { id: '22', name: 'a name that is rather long 日本語 end', note: 'note' },
 ]
 
-describe('elsewhere than on a terminal', () => {
+describe('outside a terminal', () => {
   test('a list has a header, tabs and full values, page after page', () => {
     const { terminal, lines } = terminalOf(null)
     const table = tablePrinter(terminal, shape, 0)
@@ -56,7 +56,7 @@ describe('elsewhere than on a terminal', () => {
     ])
   })
 
-  test('a value cannot break its row or command the reader’s terminal', () => {
+  test('a value cannot break its row or control the reader’s terminal', () => {
     const { terminal, lines } = terminalOf(null)
     tablePrinter(terminal, shape, 0).print([{ id: '1', name: 'a\tb\nc\x1b[2J', note: '' }])
     expect(lines()[1]).toBe('1\ta\\tb\\nc\\x1b[2J\t9\t')
@@ -64,7 +64,7 @@ describe('elsewhere than on a terminal', () => {
 })
 
 describe('on a terminal', () => {
-  test('columns stand below each other, wide characters or not', () => {
+  test('columns are aligned, also with wide characters', () => {
     const { terminal, lines } = terminalOf(80)
     tablePrinter(terminal, shape, 0).print(things)
     expect(lines()).toEqual([
@@ -74,7 +74,7 @@ describe('on a terminal', () => {
     ])
   })
 
-  test('what is too long is cut before anything is left out', () => {
+  test('long values are cut before any column is left out', () => {
     const { terminal, lines } = terminalOf(30)
     tablePrinter(terminal, shape, 0).print(things)
     expect(lines()).toEqual([
@@ -96,7 +96,7 @@ describe('on a terminal', () => {
     expect(lines()).toEqual(['ID  NAME', '1   short', '  n', '22  a name th…本語 end', '  note'])
   })
 
-  test('what is below has its label, breaks between words and is cut only where it may be', () => {
+  test('a column below its row has a label, breaks between words and is cut only where allowed', () => {
     const { terminal, lines } = terminalOf(30)
     const narrow: TableShape<Thing> = {
       screen: [
@@ -119,7 +119,7 @@ describe('on a terminal', () => {
     ])
   })
 
-  test('a column in which nothing stands is not shown', () => {
+  test('an empty column is not shown', () => {
     const { terminal, lines } = terminalOf(80)
     tablePrinter(terminal, shape, 0).print([{ id: '1', name: 'x', note: '' }])
     expect(lines()).toEqual(['ID  NAME', '1   x'])
@@ -132,7 +132,7 @@ describe('on a terminal', () => {
   })
 })
 
-describe('one thing in detail', () => {
+describe('the details of one thing', () => {
   const fields = [
     { name: 'id', value: 'x' },
     { name: 'head_sha', value: null },
@@ -140,7 +140,7 @@ describe('one thing in detail', () => {
     { name: 'at', value: '2026-01-31T12:00:00.000Z', shown: 'just now' },
   ]
 
-  test('is labels and values for people, without what is empty', () => {
+  test('are labels and values for people, without empty ones', () => {
     const { terminal, lines } = terminalOf(80)
     printFields(terminal, fields)
     expect(lines()).toEqual([
@@ -151,7 +151,7 @@ describe('one thing in detail', () => {
     ])
   })
 
-  test('is a line per field for programs', () => {
+  test('are one line per field for programs', () => {
     const { terminal, lines } = terminalOf(null)
     printFields(terminal, fields)
     expect(lines()).toEqual([

@@ -17,7 +17,7 @@ describe('text from outside', () => {
     expect(printable(text)).toBe(shown)
   })
 
-  test('keeps its line breaks where people read it, and nothing else', () => {
+  test('keeps its line breaks for people, and no other control character', () => {
     expect(printableLines('one\r\n\ttwo\x07')).toEqual(['one', '  two\\x07'])
   })
 })
@@ -44,7 +44,7 @@ describe('width', () => {
     expect(textWidth(middle)).toBeLessThanOrEqual(width)
   })
 
-  test('is what is padded to and broken at', () => {
+  test('is used for padding and line breaks', () => {
     expect(padTo('日', 4)).toBe('日  ')
     expect(padTo('5', 3, 'right')).toBe('  5')
     expect(wrap('one two three', 7)).toEqual(['one two', 'three'])
@@ -67,14 +67,14 @@ describe('times', () => {
     expect(relativeTime(time, now)).toBe(told)
   })
 
-  test('stand exactly beside how long ago they are', () => {
+  test('are shown exactly, beside how long ago they were', () => {
     expect(exactTime('2026-01-31T11:56:59.123Z', now)).toBe('2026-01-31T11:56:59.123Z (3 min ago)')
     expect(exactTime('2025-01-31T11:56:59.123Z', now)).toBe('2025-01-31T11:56:59.123Z')
     expect(durationText(47 * 3_600_000)).toBe('47 h')
   })
 })
 
-test('colour is only where it is wanted', () => {
+test('colour is used only when requested', () => {
   expect(paintFor(true)('x', 'red')).toBe('\x1b[31mx\x1b[39m')
   expect(paintFor(true)('x', null)).toBe('x')
   expect(paintFor(false)('x', 'red')).toBe('x')

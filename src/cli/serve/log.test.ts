@@ -3,7 +3,7 @@ import { paintFor } from '../output/paint.ts'
 import { readableLine } from './log-line.ts'
 import { makeLog } from './log.ts'
 
-test('a log line is JSON without what looks like a secret', () => {
+test('a log line is JSON without anything that looks like a secret', () => {
   let written = ''
   const log = makeLog('info', { err: (text) => (written += text), logStyle: 'json' })
   log.info(
@@ -23,7 +23,7 @@ test('a log line is JSON without what looks like a secret', () => {
   })
 })
 
-test('a secret in an error from elsewhere is cut out as well', () => {
+test('a secret in an error from another library is removed, too', () => {
   let written = ''
   const log = makeLog('info', { err: (text) => (written += text), logStyle: 'json' })
   const error = new Error(
@@ -55,7 +55,7 @@ describe('on a terminal', () => {
     )
   })
 
-  test('an error follows on its own lines, with its stack when somebody has to look', () => {
+  test('an error follows on its own lines, with its stack at the level error', () => {
     const err = { type: 'Error', message: 'no disk', stack: 'Error: no disk\n    at f (a.ts:1)' }
     const line = (level: number) =>
       readableLine(JSON.stringify({ ...entry, level, trouble: null, reason: null, err }), plain)
@@ -82,7 +82,7 @@ describe('on a terminal', () => {
     expect(readableLine(line, plain)).not.toContain('\x1b')
   })
 
-  test('secrets are cut out as well, and nothing is JSON', () => {
+  test('secrets are removed, too, and nothing is JSON', () => {
     let written = ''
     const log = makeLog('info', { err: (text) => (written += text), logStyle: 'plain' })
     log.info({ token: 'hunter2' }, 'hello Bearer hunter2hunter2')

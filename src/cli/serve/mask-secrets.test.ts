@@ -10,7 +10,7 @@ const pem = [
   '-----END RSA PRIVATE KEY-----',
 ]
 
-/** What must not be readable afterwards, and the text it comes in. */
+/** What must not be readable afterwards, and the text that contains it. */
 const secrets: readonly (readonly [name: string, secret: string, text: string])[] = [
   ['an installation token', 'x'.repeat(36), `ghs_${'x'.repeat(36)}`],
   ['a long installation token', jwt, `ghs_123456_${jwt}`],
@@ -35,7 +35,7 @@ const secrets: readonly (readonly [name: string, secret: string, text: string])[
 ]
 
 describe.each(secrets)('%s', (_name, secret, text) => {
-  test('is cut out, whatever it stands in, and the line stays JSON', () => {
+  test('is removed from any text, and the line stays JSON', () => {
     const anyLine = fc.tuple(fc.string(), fc.string(), fc.dictionary(fc.string(), fc.jsonValue()))
     fc.assert(
       fc.property(anyLine, ([before, after, rest]) => {
@@ -49,13 +49,13 @@ describe.each(secrets)('%s', (_name, secret, text) => {
     )
   })
 
-  test('is cut out of JSON inside a text', () => {
+  test('is removed from JSON inside a text', () => {
     const masked = maskSecrets(JSON.stringify({ body: JSON.stringify({ text, end: 1 }) }))
     expect((JSON.parse(masked) as { body: string }).body).not.toContain(secret)
   })
 })
 
-test('what is no secret stays as it is', () => {
+test('a text without a secret stays unchanged', () => {
   const line = JSON.stringify({
     url: 'http://127.0.0.1:8787/v1/runs?cursor=a@b',
     database: 'postgres://db.example/x',

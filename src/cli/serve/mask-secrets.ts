@@ -5,7 +5,7 @@
  * What must hold: a line of JSON stays one. So nothing is cut that could hold half of an escape or
  * the quote at the end of a text.
  */
-import { hideForms, tokenForms, type SecretForm } from '../../hide-secrets.ts'
+import { hideForms, tokenForms, type SecretForm } from '../../texts/hide-secrets.ts'
 
 /** A character inside a JSON text, as it is written: an escape is one. */
 const character = String.raw`(?:\\.|[^"\\])`

@@ -3,10 +3,10 @@
  * ready is not said here: one line on standard output does, and programs wait for it.
  */
 import type { OwnAccount } from '../../github.ts'
-import type { MadeSecret, ServerSecrets } from '../../settings/first-start.ts'
+import type { MadeSecret, ServerSecrets } from '../../settings/data-folder/server-secrets.ts'
 import { describeDatabase } from '../../settings/describe-settings.ts'
-import { isLoopbackName } from '../../settings/loopback.ts'
-import { options } from '../../settings/options.ts'
+import { isLoopbackName } from '../../validation/text-fields.ts'
+import { options } from '../../settings/options/options.ts'
 import type { RunTypeSettings, Settings } from '../../settings/settings.ts'
 
 /** Empty when there is nothing to show. */

@@ -13,8 +13,8 @@ async function serving(...argv: readonly string[]) {
   return { world, exit }
 }
 
-describe('a server that comes up', () => {
-  test('says where it listens and ends with 0 when told to stop', async () => {
+describe('a server that starts', () => {
+  test('says where it listens and ends with 0 after a signal', async () => {
     const { world, exit } = await serving()
     expect(world.stdout).toBe('holdfast listening on http://127.0.0.1:8787\n')
     world.stop('SIGTERM')
@@ -24,7 +24,7 @@ describe('a server that comes up', () => {
     expect(world.timers.size).toBe(0)
   })
 
-  test('shows the secrets it made once, in words and not in the log', async () => {
+  test('shows the secrets that it created once, in words and not in the log', async () => {
     const { world, exit } = await serving('--log-level', 'trace')
     const { adminToken, webhookSecrets } = world.composed?.options ?? {}
     world.stop('SIGINT')
@@ -49,7 +49,7 @@ describe('a server that comes up', () => {
     expect(again.stderr).toContain(`  admin token     in ${join(world.cwd, 'data')}`)
   })
 
-  test('tells where the API is, what is chosen and, at the end, that it stopped', async () => {
+  test('logs where the API is, its settings and, at the end, that it stopped', async () => {
     const world = new FakeWorld()
     const exit = world.run('serve', '--port', '9000')
     await world.printed.promise
@@ -74,7 +74,7 @@ describe('a server that comes up', () => {
   test.each([
     ['0.0.0.0', true],
     ['127.0.0.1', false],
-  ])('on %s warns of tokens in the clear: %s', async (host, warns) => {
+  ])('on %s warns of unencrypted tokens: %s', async (host, warns) => {
     const { world, exit } = await serving('--host', host)
     world.stop('SIGTERM')
     await exit
@@ -82,7 +82,7 @@ describe('a server that comes up', () => {
     expect(world.stderr.includes(warning)).toBe(warns)
   })
 
-  test('tells all settings when debugging', async () => {
+  test('logs all settings at the debug level', async () => {
     const { world, exit } = await serving('--log-level', 'debug')
     world.stop('SIGTERM')
     await exit
@@ -104,7 +104,7 @@ describe('a server that comes up', () => {
     expect(world.stderr).toContain('To use the real GitHub, set GITHUB_WEBHOOK_SECRET and either')
   })
 
-  test('warns of credentials without a webhook secret before a sandbox is made', async () => {
+  test('warns of credentials without a webhook secret before it creates a sandbox', async () => {
     const world = new FakeWorld()
     world.env = { GITHUB_TOKEN: 't' }
     let before = ''
@@ -121,7 +121,7 @@ describe('a server that comes up', () => {
     expect(before).toContain(`sqlite:${join(world.cwd, 'data', 'holdfast.db')} stays a sandbox`)
   })
 
-  test('does not warn of it again where the sandbox is there already', async () => {
+  test('does not warn again if the sandbox already exists', async () => {
     const world = new FakeWorld()
     world.env = { GITHUB_TOKEN: 't' }
     mkdirSync(join(world.cwd, 'data'), { mode: 0o700 })
@@ -143,7 +143,7 @@ describe('a server that comes up', () => {
     expect(all.match(/listening|is up|started|ready/gi)).toEqual(['listening'])
   })
 
-  describe('on live credentials', () => {
+  describe('with live credentials', () => {
     const live = {
       GITHUB_TOKEN: 't',
       GITHUB_WEBHOOK_SECRET: 'a-webhook-secret',
@@ -180,7 +180,7 @@ describe('a server that comes up', () => {
       )
     })
 
-    test('says nothing of files that a restored copy came with', async () => {
+    test('says nothing about the files that came with a restored copy', async () => {
       const world = new FakeWorld()
       const restoredAt = world.clock.wallMs()
       const times = { restoredAt, copiedAt: 0, lastReadAt: restoredAt, servedAt: restoredAt }
@@ -193,7 +193,7 @@ describe('a server that comes up', () => {
       expect(world.stderr).not.toContain('WARNING')
     })
 
-    test('says that it publishes, as whom, where webhooks go, and what comes next', async () => {
+    test('says that it publishes, as which account, where webhooks go, and what comes next', async () => {
       const account = { login: 'review-bot', id: 7, appId: null, kind: 'user' } as const
       const told = await started({ HOLDFAST_PUBLIC_URL: 'https://bot.example' }, account)
       expect(told).not.toContain('sandbox')
@@ -211,13 +211,13 @@ describe('a server that comes up', () => {
         { HOLDFAST_PUBLIC_URL: 'http://localhost:8787' },
         'HOLDFAST_PUBLIC_URL leads to this machine only, so GitHub cannot send webhooks here.',
       ],
-    ])('names no address that GitHub cannot reach (%o)', async (env, why) => {
+    ])('shows no address that GitHub cannot reach (%o)', async (env, why) => {
       const told = await started(env)
       expect(told).toContain(`  webhooks        ${why}\n`)
       expect(told).not.toContain('/webhooks/github')
     })
 
-    test('says that nothing is published while GitHub refuses us', async () => {
+    test('says that nothing is published while GitHub refuses the credentials', async () => {
       const told = await started({}, 'refused')
       expect(told).toContain(
         '  mode            live, but GitHub rejects the credentials (a token): ' +
@@ -268,7 +268,7 @@ describe('stopping', () => {
     expect(world.stderr).toContain('still going on after 20000 ms (HOLDFAST_SHUTDOWN_MS)')
   })
 
-  test('a signal while starting stops it once it is there', async () => {
+  test('a signal during the start stops the server once it has started', async () => {
     const world = new FakeWorld()
     const listening = Promise.withResolvers<{ url: string }>()
     const asked = Promise.withResolvers<undefined>()
@@ -284,7 +284,7 @@ describe('stopping', () => {
     expect(world.closes).toBe(1)
   })
 
-  test('a failure while closing is told', async () => {
+  test('a failure while closing is logged', async () => {
     const { world, exit } = await serving()
     world.close = () => Promise.reject(new Error('the disk is gone'))
     world.stop('SIGTERM')
@@ -293,7 +293,7 @@ describe('stopping', () => {
   })
 })
 
-describe('a server that cannot come up', () => {
+describe('a server that cannot start', () => {
   const nodeError = (code: string) => Object.assign(new Error(`listen ${code}`), { code })
 
   test.each([
@@ -302,7 +302,7 @@ describe('a server that cannot come up', () => {
     ['EADDRNOTAVAIL', '127.0.0.1 is not an address of this machine', '--host'],
     ['ENOTFOUND', '127.0.0.1 is not an address of this machine', '--host'],
     ['ESTRANGE', 'listen ESTRANGE', ''],
-  ])('because of %s says so and lets go', async (code, message, hint) => {
+  ])('because of %s says so and releases the store', async (code, message, hint) => {
     const world = new FakeWorld()
     world.env = { HOLDFAST_LOG_LEVEL: 'silent' }
     world.listen = () => Promise.reject(nodeError(code))
@@ -330,7 +330,7 @@ describe('a server that cannot come up', () => {
     expect(world.stdout).toBe('')
   })
 
-  test('says nothing but why, and the next start shows the secrets', async () => {
+  test('says only why, and the next start shows the secrets', async () => {
     const refused = new FakeWorld()
     refused.compose = () => Promise.reject(new SetupError('db', 'The database is foreign'))
     expect(await refused.run('serve')).toBe(1)
@@ -345,7 +345,7 @@ describe('a server that cannot come up', () => {
     expect(next.stderr).toContain(`  admin token     ${String(next.composed?.options.adminToken)}`)
   })
 
-  test('because its data folder cannot be made ends with 1', async () => {
+  test('because its data folder cannot be created ends with 1', async () => {
     const world = new FakeWorld()
     writeFileSync(join(world.cwd, 'data'), '')
     expect(await world.run('serve')).toBe(1)

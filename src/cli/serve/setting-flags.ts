@@ -2,8 +2,8 @@
  * The flags of settings, made from the table of settings: nothing about them is written twice.
  */
 import { Option as Flag, type Command } from 'commander'
-import { describeDefault, flagOf, hasFile, hasFlag } from '../../settings/option.ts'
-import { optionEntries, optionGroups, type OptionKey } from '../../settings/options.ts'
+import { describeDefault, flagOf, hasFile, hasFlag } from '../../settings/options/option.ts'
+import { optionEntries, optionGroups, type OptionKey } from '../../settings/options/options.ts'
 
 export function addSettingFlags(command: Command, only?: readonly OptionKey[]): Command {
   command.addOption(

@@ -4,7 +4,7 @@ import type { Simulated } from '../../simulation/simulate.ts'
 import { paintFor } from '../output/paint.ts'
 import { jsonReport, textReport } from './simulate-report.ts'
 
-test('one seed, told as JSON, is the same story again', async () => {
+test('one seed gives the same story as JSON every time', async () => {
   const digests: unknown[] = []
   for (let times = 0; times < 2; times += 1) {
     const world = new FakeWorld()
@@ -17,7 +17,7 @@ test('one seed, told as JSON, is the same story again', async () => {
   expect(digests[1]).toBe(digests[0])
 })
 
-test('the story is told line by line', async () => {
+test('the story is printed line by line', async () => {
   const world = new FakeWorld()
   expect(await world.run('simulate', '--seed', '7', '--story')).toBe(0)
   expect(world.stdout).toContain('node 1   starts, generation 1')
@@ -59,7 +59,7 @@ const broken: Simulated = {
 }
 const played = { simulated: broken, first: 7, asked: 1000, digests: new Map<number, string>() }
 
-test('a violation is told with its rule, what came before it, and how to see it again', () => {
+test('a violation is printed with its rule, what came before it, and how to repeat it', () => {
   const text = textReport(played, paintFor(false))
   expect(text).toContain('3 of 1000 seeds from 7 (stopped at a violation), 12.3 seeds per second')
   expect(text).toContain('Seed 9 breaks a rule\n  6: two comments stand there')
@@ -73,7 +73,7 @@ test('a violation is told with its rule, what came before it, and how to see it 
   ])
 })
 
-test('the rules are told in the order of their numbers', () => {
+test('the rules are printed in the order of their numbers', () => {
   const rules: Simulated['rules'] = new Map([
     ['1', ''],
     ['8', ''],
@@ -89,7 +89,7 @@ test('the rules are told in the order of their numbers', () => {
   expect(numbers).toEqual(['1', '2', '2b', '8', '8b', '8c', '12'])
 })
 
-test('where all were played, only their number is told', () => {
+test('if all seeds were run, only their number is printed', () => {
   const all = { ...played, simulated: { ...broken, broken: [] }, asked: 3 }
   expect(textReport(all, paintFor(false))).toContain('3 seeds from 7, 12.3 seeds per second')
 })

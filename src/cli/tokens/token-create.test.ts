@@ -7,9 +7,9 @@ import { FakeWorld } from '../../../test/cli/fake-world.ts'
 const create = (world: FakeWorld, ...argv: readonly string[]) =>
   world.run('token', 'create', ...argv)
 
-describe('what is asked for', () => {
+describe('the arguments of token create', () => {
   test.each(['admin', 'operator', 'worker', 'read', 'bot:telegram', `bot:a${'-'.repeat(31)}`])(
-    'the scope %s is taken',
+    'the scope %s is accepted',
     async (scope) => {
       const world = new FakeWorld()
       expect(await create(world, '--scope', scope)).toBe(0)
@@ -42,7 +42,7 @@ describe('what is asked for', () => {
     },
   )
 
-  test('limits and an end are passed on', async () => {
+  test('limits and an expiry are passed on', async () => {
     const world = new FakeWorld()
     const now = 1_767_225_600_000
     Object.assign(world, { clock: { ...world.clock, wallMs: () => now } })
@@ -74,8 +74,8 @@ describe('what is asked for', () => {
   })
 })
 
-describe('straight in the database', () => {
-  test('prints just the token, and notes apart', async () => {
+describe('directly in the database', () => {
+  test('prints only the token, and notes on standard error', async () => {
     const world = new FakeWorld()
     expect(await create(world, '--scope', 'read', '--name', 'ann', '--user-id', '7')).toBe(0)
     const secret = world.madeTokens[0]?.secret
@@ -86,14 +86,14 @@ describe('straight in the database', () => {
     expect(world.storesOpen).toBe(0)
   })
 
-  test('prints JSON when asked', async () => {
+  test('prints JSON with the flag for it', async () => {
     const world = new FakeWorld()
     expect(await create(world, '--scope', 'read', '--json')).toBe(0)
     const token = `hft_tok_1.${String(world.madeTokens[0]?.secret)}`
     expect(JSON.parse(world.stdout)).toEqual({ id: 'tok_1', token, scope: 'read' })
   })
 
-  test('a store that is away ends with 3', async () => {
+  test('ends with 3 if the store is down', async () => {
     const world = new FakeWorld()
     world.openStore = () => Promise.reject(new StoreUnavailableError('down', 'no answer'))
     expect(await create(world, '--scope', 'read')).toBe(3)
@@ -123,7 +123,7 @@ describe('through a server', () => {
     return { world, requests }
   }
 
-  test('asks with the bearer and prints the answer', async () => {
+  test('sends the bearer token and prints the answer', async () => {
     const { world, requests } = answering(201, { id: 'tok_9', token: 'hft_tok_9.x' })
     expect(await create(world, ...url, '--token', 'boss', '--user-id', '4', '--json')).toBe(0)
     expect(JSON.parse(world.stdout)).toEqual({ id: 'tok_9', token: 'hft_tok_9.x', scope: 'read' })
@@ -146,7 +146,7 @@ describe('through a server', () => {
     [{ HOLDFAST_TOKEN: 'one', HOLDFAST_ADMIN_TOKEN: 'two' }, 'one'],
     [{ HOLDFAST_ADMIN_TOKEN: 'two' }, 'two'],
     [{ HOLDFAST_TOKEN_FILE: 'token-file' }, 'three'],
-  ])('takes the bearer from %o', async (env, bearer) => {
+  ])('takes the bearer token from %o', async (env, bearer) => {
     const { world, requests } = answering(201, { id: 'tok_9', token: 't' })
     writeFileSync(join(world.cwd, 'token-file'), 'three\n')
     world.env = { ...env }

@@ -3,7 +3,7 @@
  * standard output, so that a script can take it.
  */
 import { tokenBody } from '../../contract/tokens.ts'
-import { clauses } from '../../sentences.ts'
+import { clauses } from '../../texts/sentences.ts'
 import type { Parsed } from '../connection/connection.ts'
 import { UsageError } from '../failure.ts'
 import { withOperations } from '../operations/open-operations.ts'

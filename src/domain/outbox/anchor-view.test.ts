@@ -1,4 +1,5 @@
-// Goal: a comment knows all the commits that it shows a result for, also after others took it over.
+// Goal: a comment records all commits that it shows a result for, also after another run takes it
+// over.
 import { expect, it } from 'vitest'
 import { aRun } from '../../../test/outbox/sample-delivery.ts'
 import { pairOf } from '../pair.ts'
@@ -15,12 +16,12 @@ function viewAfter(...runs: readonly Run[]): AnchorView {
   return views
 }
 
-it('has none while its run is at work, and its own when it has ended', () => {
+it('a comment shows no result while its run is active, and the run’s result when it has ended', () => {
   expect(resultPairsOf(viewAfter(runNo(1, { state: 'running' })))).toEqual([])
   expect(resultPairsOf(viewAfter(runNo(1, { state: 'succeeded' })))).toEqual([pairOf(shas(1))])
 })
 
-it('keeps those before it, but for runs that ended without a result', () => {
+it('a comment keeps earlier results, but not of runs that ended without one', () => {
   const view = viewAfter(
     runNo(1, { state: 'succeeded' }),
     runNo(2, { state: 'superseded' }),
@@ -31,19 +32,19 @@ it('keeps those before it, but for runs that ended without a result', () => {
   expect(resultPairsOf(view)).toEqual([pairOf(shas(4)), pairOf(shas(1))])
 })
 
-it('loses its own when a new round begins', () => {
+it('a comment loses the result of its run when a new round begins', () => {
   const [done, again] = [runNo(1, { state: 'succeeded' }), runNo(1, { state: 'running', round: 2 })]
   expect(resultPairsOf(viewAfter(done, again))).toEqual([])
   const returned = viewAfter(done, runNo(2, { state: 'superseded' }), again)
   expect(resultPairsOf(returned)).toEqual([])
 })
 
-it('has none for a run that is not about two commits', () => {
+it('a comment shows no result for a run that is not about two commits', () => {
   const view = viewAfter(runNo(1, { state: 'succeeded', baseSha: null }))
   expect(resultPairsOf(view)).toEqual([])
 })
 
-it('reads what was stored before results were kept', () => {
+it('a comment that was stored before results were recorded can be read', () => {
   const view = viewAfter(runNo(1, { state: 'succeeded' }), runNo(2, { state: 'running' }))
   const past = view.past.map(({ resultPair: _pair, ...line }) => line)
   expect(resultPairsOf({ ...view, past })).toEqual([])

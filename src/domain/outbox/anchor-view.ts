@@ -4,7 +4,7 @@
  */
 import { pairOf } from '../pair.ts'
 import type { Run, RunState, Verdict } from '../run.ts'
-import { showsResult } from './shown-state.ts'
+import { showsResult } from './words/shown-state.ts'
 
 export const locales = ['en', 'ru'] as const
 export type Locale = (typeof locales)[number]

@@ -1,46 +1,46 @@
 /**
- * What a run wants to show of itself, on each channel that announces runs. Pure: from the run
- * alone, at any moment of its life, so that every end closes what its beginning opened.
+ * What a run should show on each channel that announces runs. It is computed from the run alone, at
+ * any time of its life. So every end of a run closes what its beginning announced.
  */
 import type { Run } from '../run.ts'
 import { isActive } from '../run.ts'
 import type { ChannelDeclaration, Content, KnownChannels } from './channel-declaration.ts'
 import type { DeliveryKind } from './delivery.ts'
 
-/** What should show at a target. */
+/** What should be shown at a target. */
 export interface WantedOutput {
   readonly channel: ChannelDeclaration
   readonly kind: DeliveryKind
   readonly name: string
   readonly target: string
-  /** What the marker's key is made from: the same for whichever store computes it. */
+  /** The text that the marker key is computed from. It is the same in every store. */
   readonly markerText: string
   readonly thread: number | null
   readonly sha: string | null
-  /** A function where it goes on from what was shown before. */
+  /** A function if the content also depends on what was shown before. */
   readonly content: Content | ((run: Run, before: Content | null) => Content)
   readonly final: boolean
-  /** It shows work under way, which the end of the run has to close. */
+  /** It shows work in progress, which must be closed when the run ends. */
   readonly announces: boolean
   /**
    * - `take`: this run owns the target from now on.
-   * - `take-existing`: the same, but only where something of ours is there already.
-   * - `keep`: only while the target is this run's.
+   * - `take-existing`: the same, but only if an output of ours is already there.
+   * - `keep`: only if this run already owns the target.
    */
   readonly claim: 'take' | 'take-existing' | 'keep'
-  /** Where nothing of this round was ever sent there is nothing to close. */
+  /** It only closes what was shown. If nothing of this round was sent, nothing is sent now. */
   readonly closesOnly: boolean
 }
 
 /** How a channel shows a run. */
 export interface RunAnnouncement {
-  /** Of the delivery; no run can give its own output this name. */
+  /** The name of the delivery. No run can use this name for its own output. */
   readonly name: string
-  /** Null where this run is not shown there. */
+  /** Returns null if this run is not shown there. */
   readonly of: (run: Run, repositoryId: string, moment: RunMoment) => AnnouncedOutput | null
 }
 
-/** What the moment of a run's life says, the same on every channel. */
+/** The fields that depend only on the run's state. They are the same on every channel. */
 export type RunMoment = Pick<WantedOutput, 'kind' | 'final' | 'announces' | 'claim' | 'closesOnly'>
 
 export type AnnouncedOutput = Pick<
@@ -49,14 +49,14 @@ export type AnnouncedOutput = Pick<
 > &
   Partial<RunMoment>
 
-/** `began`: this is the first that the round shows, not a later change. */
+/** `began`: this is the first time that the round is shown, not a later change. */
 export function wantedOutputsOf(
   run: Run,
   repositoryId: string,
   began: boolean,
   channels: KnownChannels,
 ): readonly WantedOutput[] {
-  if (run.repo === null || wasNeverTaken(run)) return []
+  if (run.repo === null || wasNeverCurrent(run)) return []
   const ended = !isActive(run)
   const moment: RunMoment = {
     kind: 'state',
@@ -73,7 +73,7 @@ export function wantedOutputsOf(
   })
 }
 
-/** It shows a run, rather than something that a run published itself. */
+/** The delivery shows a run. If not, it is something that a run published itself. */
 export function isAnnouncement(
   { announcement }: ChannelDeclaration,
   { name }: { readonly name: string },
@@ -81,11 +81,11 @@ export function isAnnouncement(
   return announcement !== undefined && announcement.name === name
 }
 
-const notTaken: readonly string[] = ['stale-event', 'busy', 'head-newer-than-comment']
+const neverCurrent: readonly string[] = ['stale-event', 'busy', 'head-newer-than-comment']
 
-/** Stored for the record only: it never became the subject's current run. */
-export function wasNeverTaken({ state, errorCode }: Run): boolean {
-  return state === 'skipped' && notTaken.includes(errorCode ?? '')
+/** The run was stored only for the record. It never became the subject's current run. */
+export function wasNeverCurrent({ state, errorCode }: Run): boolean {
+  return state === 'skipped' && neverCurrent.includes(errorCode ?? '')
 }
 
 export function anchorTarget({ anchorPer, id, subjectId }: AnchorOwner): string {

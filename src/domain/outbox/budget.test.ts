@@ -1,4 +1,4 @@
-/** Goal: no identity writes more than it may, progress no more than its half, and none starves. */
+/** Goal: no identity writes more than it may, progress uses at most half, and nothing starves. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -21,7 +21,7 @@ interface Write {
   readonly isProgress: boolean
 }
 
-/** Asks at every moment of the plan; what was granted, in order. */
+/** Asks at every moment of the plan. Returns what was granted, in order. */
 function play(
   limits: BudgetLimits,
   plan: readonly { readonly afterMs: number; readonly isProgress: boolean }[],
@@ -44,7 +44,7 @@ function play(
   return { writes, refusals }
 }
 
-/** The most that fell into any stretch of this length. */
+/** The highest number of writes within any period of this length. */
 function mostWithin(writes: readonly Write[], ms: number): number {
   const counts = writes.map(
     ({ at }) => writes.filter((other) => other.at >= at && other.at < at + ms).length,
@@ -67,7 +67,7 @@ it.each([
   ['a burst', 400],
   ['minutes', 8000],
   ['hours', 200_000],
-])('never more in any minute or hour than allowed: %s', (_name, maxMs) => {
+])('no minute and no hour has more writes than allowed: %s', (_name, maxMs) => {
   fc.assert(
     fc.property(limitsOf, planOf(maxMs), (limits, plan) => {
       const { writes } = play(limits, plan)
@@ -92,7 +92,7 @@ it.each([
   expect(takeWrite(written, limits, 'first', start + into + ms + 1).granted).toBe(true)
 })
 
-it('whoever waits as long as it was told gets through, if nobody else came meanwhile', () => {
+it('a caller that waits until the given time may write, if no other caller wrote meanwhile', () => {
   fc.assert(
     fc.property(limitsOf, planOf(8000), fc.boolean(), (limits, plan, isProgress) => {
       let budget = newBudget('token', start)
@@ -102,7 +102,7 @@ it('whoever waits as long as it was told gets through, if nobody else came meanw
         const grant = takeWrite(budget, limits, step.isProgress ? 'progress' : 'first', now)
         if (grant.granted) budget = grant.budget
       }
-      // At most one wait for each thing there is to wait for.
+      // At most one wait for each limit.
       for (let waits = 0; waits <= 3; waits += 1) {
         const grant = takeWrite(budget, limits, isProgress ? 'progress' : 'first', now)
         if (grant.granted) return
@@ -116,7 +116,7 @@ it('whoever waits as long as it was told gets through, if nobody else came meanw
   )
 })
 
-it('what ends goes out however much progress there is', () => {
+it('the end of a run is sent, however much progress there is', () => {
   const limits = { spacingMs: 0, perMinute: 10, perHour: 0 }
   const progress = Array.from({ length: 50 }, () => ({ afterMs: 10, isProgress: true }))
   const ends = Array.from({ length: 5 }, () => ({ afterMs: 10, isProgress: false }))
@@ -125,7 +125,7 @@ it('what ends goes out however much progress there is', () => {
   expect(writes.filter(({ isProgress }) => !isProgress)).toHaveLength(5)
 })
 
-it('progress is not starved by a budget of one', () => {
+it('a budget of one write still lets progress be sent', () => {
   const { writes } = play({ spacingMs: 0, perMinute: 1, perHour: 1 }, [
     { afterMs: 0, isProgress: true },
   ])
@@ -138,7 +138,7 @@ it('zero switches a limit off', () => {
   expect(writes).toHaveLength(500)
 })
 
-it('a block refuses everything until it is over, and no later answer shortens it', () => {
+it('a block refuses all writes until it ends, and a later answer does not shorten it', () => {
   const none = { spacingMs: 0, perMinute: 0, perHour: 0 }
   const blocked = block(newBudget('token', start), start + 5000, 'rate_limited', start)
   const shorter = block(blocked, start + 1000, 'rate_limited', start)
@@ -148,7 +148,7 @@ it('a block refuses everything until it is over, and no later answer shortens it
   expect(after).toMatchObject({ granted: true, budget: { blockedUntil: null } })
 })
 
-it('a clock that was set back holds nobody up for longer than the gap', () => {
+it('a clock that was set back delays a write at most by the spacing', () => {
   const limits = { spacingMs: 1000, perMinute: 80, perHour: 500 }
   const written = take(newBudget('token', start), limits, start)
   const grant = takeWrite(written, limits, 'first', start - 10 * minute)
@@ -157,7 +157,7 @@ it('a clock that was set back holds nobody up for longer than the gap', () => {
   expect(close).toMatchObject({ granted: false, until: start - 200 + 800, why: 'spacing' })
 })
 
-it('tells what was used, and forgets it when its window is over', () => {
+it('the use counts the writes of a window, and drops them when the window is over', () => {
   const limits = { spacingMs: 0, perMinute: 80, perHour: 500 }
   let budget = newBudget('token', start)
   for (let n = 0; n < 5; n += 1) budget = take(budget, limits, start + n * 1000)
@@ -169,7 +169,7 @@ it('tells what was used, and forgets it when its window is over', () => {
   expect(useOf(budget, start + 2 * hour).hour.all).toBe(0)
 })
 
-it('keeps no more than its windows need, however long it goes on', () => {
+it('a budget stores only what its windows need, however long it is used', () => {
   const limits = { spacingMs: 0, perMinute: 0, perHour: 0 }
   let budget = newBudget('token', start)
   for (let n = 0; n < 20_000; n += 1) budget = take(budget, limits, start + n * 900)
@@ -183,11 +183,11 @@ function take(budget: Budget, limits: BudgetLimits, now: number): Budget {
   return grant.budget
 }
 
-describe('an identity that is not let in', () => {
+describe('an identity whose credentials GitHub refuses', () => {
   const minute = 60_000
   const at = Date.UTC(2026, 5, 1)
 
-  it('is asked again after a minute, then ever more rarely, up to a quarter of an hour', () => {
+  it('is tried again after a minute, then less and less often, at least every 15 minutes', () => {
     let budget = newBudget('me', at)
     const waits: number[] = []
     for (let now = at; waits.length < 8; now = budget.blockedUntil ?? now) {
@@ -198,12 +198,12 @@ describe('an identity that is not let in', () => {
     expect(budget).toMatchObject({ blockedSince: at, blockedReason: 'unauthorized' })
   })
 
-  it('waits no longer because several hear of it at once', () => {
+  it('does not wait longer when several requests are refused at once', () => {
     const once = refuse(newBudget('me', at), 'unauthorized', at)
     expect(refuse(once, 'unauthorized', at + 1)).toBe(once)
   })
 
-  it('begins anew after a longer pause, or when somebody lifts the block', () => {
+  it('starts with a short wait again after a longer pause, or when somebody lifts the block', () => {
     const once = refuse(newBudget('me', at), 'unauthorized', at)
     const later = at + 10 * 60 * minute
     expect(refuse(once, 'unauthorized', later).blockedSince).toBe(later)

@@ -92,21 +92,21 @@ export function takeWrite(
   }
   for (const window of windowsOf(budget, limits)) {
     const until = freeAt(window, kind, now)
-    if (until > now) return notBefore(budget, until, window.why, kind)
+    if (until > now) return waitUntil(budget, until, window.why, kind)
   }
   // A clock that was set back must not hold everything up until it has caught up again.
   const sinceLast = lastWriteAt === null ? Infinity : Math.abs(now - lastWriteAt)
   if (sinceLast < limits.spacingMs) {
     const until = now + limits.spacingMs - sinceLast
-    return notBefore(budget, until, 'spacing', 'first')
+    return waitUntil(budget, until, 'spacing', 'first')
   }
   return {
     granted: true,
     budget: {
       ...budget,
       lastWriteAt: now,
-      seconds: counted(budget.seconds, secondMs, kind, now),
-      minutes: counted(budget.minutes, minuteMs, kind, now),
+      seconds: withWrite(budget.seconds, secondMs, kind, now),
+      minutes: withWrite(budget.minutes, minuteMs, kind, now),
       blockedUntil: null,
       blockedReason: null,
       blockedSince: null,
@@ -125,7 +125,7 @@ const fromField = {
   further: 'furtherFrom',
 } as const satisfies Record<WriteKind, keyof Budget>
 
-function notBefore(budget: Budget, until: number, why: BudgetWait, kind: WriteKind): Grant {
+function waitUntil(budget: Budget, until: number, why: BudgetWait, kind: WriteKind): Grant {
   return { granted: false, until, why, budget: { ...budget, [fromField[kind]]: until } }
 }
 
@@ -185,8 +185,8 @@ export interface BudgetUse {
 
 export function useOf(budget: Budget, now: number): BudgetUse {
   return {
-    minute: used(live(budget.seconds, secondMs, now)),
-    hour: used(live(budget.minutes, minuteMs, now)),
+    minute: sumOf(inWindow(budget.seconds, secondMs, now)),
+    hour: sumOf(inWindow(budget.minutes, minuteMs, now)),
   }
 }
 
@@ -203,8 +203,8 @@ function windowsOf(budget: Budget, limits: BudgetLimits): readonly Window[] {
 /** When enough of the oldest has left the window for one more. */
 function freeAt(window: Window, kind: WriteKind, now: number): number {
   const { slotMs, max } = window
-  const slots = live(window.slots, slotMs, now)
-  let use = used(slots)
+  const slots = inWindow(window.slots, slotMs, now)
+  let use = sumOf(slots)
   let until = now
   for (const [since, all, progress, further = 0] of slots) {
     if (hasRoom(use, kind, max)) return until
@@ -226,13 +226,13 @@ function hasRoom({ all, progress, further }: Use, kind: WriteKind, max: number):
 }
 
 /** A slot counts until its last write is a whole window old. */
-function live(slots: readonly Slot[], slotMs: number, now: number): readonly Slot[] {
+function inWindow(slots: readonly Slot[], slotMs: number, now: number): readonly Slot[] {
   return slots.filter(
     ([since]) => since + slotMs * (slotsPerWindow + 1) > now && since <= now + slotMs,
   )
 }
 
-function used(slots: readonly Slot[]): Use {
+function sumOf(slots: readonly Slot[]): Use {
   return slots.reduce(
     (sum, [, all, progress, further = 0]) => ({
       all: sum.all + all,
@@ -243,14 +243,14 @@ function used(slots: readonly Slot[]): Use {
   )
 }
 
-function counted(
+function withWrite(
   slots: readonly Slot[],
   slotMs: number,
   kind: WriteKind,
   now: number,
 ): readonly Slot[] {
   const since = now - (now % slotMs)
-  const kept = live(slots, slotMs, now).filter((slot) => slot[0] !== since)
+  const kept = inWindow(slots, slotMs, now).filter((slot) => slot[0] !== since)
   const [, all, progress, further = 0] = slots.find((slot) => slot[0] === since) ?? [since, 0, 0]
   const one = (counts: WriteKind): number => (kind === counts ? 1 : 0)
   return [...kept, [since, all + 1, progress + one('progress'), further + one('further')]]

@@ -1,9 +1,9 @@
 /**
- * What a channel is, in one value. The domain, the stores and the publisher take this value and
- * know no channel by name: a new channel brings its own.
+ * What a channel is, in one value. The domain, the stores and the publisher use this value and know
+ * no channel by name. So a new channel only needs a new declaration.
  *
- * What must hold: it is made of constants and pure functions. What needs a connection or
- * credentials is the channel itself (channel.ts).
+ * What must hold: a declaration consists of constants and pure functions. Whatever needs a
+ * connection or credentials belongs in the channel itself (channel.ts).
  */
 import type { Run } from '../run.ts'
 import type { AnnouncedOutput, RunAnnouncement } from './announce.ts'
@@ -15,69 +15,71 @@ export type Content = Readonly<Record<string, unknown>>
 
 export interface ChannelDeclaration {
   readonly name: string
-  /** Of what is published there on request. What announces a run is always a state. */
+  /** The kind of what runs publish there themselves. An announcement is always a state. */
   readonly kind: DeliveryKind
-  /** Where it goes, and so what there has to be: a pull request or issue, a commit, an address. */
+  /** Where it is published: on a pull request or issue, on a commit, or at an address. */
   readonly place: 'thread' | 'commit' | 'address' | 'none'
   /**
-   * How a newer version takes the place of an older one:
-   * - `edit`: what is there is changed.
-   * - `create`: every write is a new one, and the newest shows.
-   * - `set`: it is a value that people set as well; to write it twice changes nothing.
+   * How a newer version replaces an older one:
+   * - `edit`: the existing output is changed.
+   * - `create`: every write creates a new output, and the newest one is shown.
+   * - `set`: it is a value that people can set too; writing it twice changes nothing.
    */
   readonly replacedBy: 'edit' | 'create' | 'set'
-  /** Which one stays where two were made; the other is removed. Null: no copy is looked for. */
+  /** Which of two copies is kept; the other one is removed. Null: copies are not looked for. */
   readonly keptCopy: 'oldest' | 'newest' | null
-  /** One from before our time is looked for before the first create. */
+  /** Before the first create, a look checks whether an output of ours is already there. */
   readonly looksFirst: boolean
   readonly inDoubt: InDoubtPolicy
-  /** Most writes per target that only show progress; null: no limit. */
+  /** The maximum number of writes per target that only show progress; null: no limit. */
   readonly progressWritesMax: number | null
-  /** Where it is missing, a person may have removed it. */
+  /** If it is missing, a person may have removed it. */
   readonly peopleCanRemove: boolean
-  /** People are notified of each: the other side may refuse what comes too fast. */
+  /** Each write notifies people, so the other side may refuse writes that come too fast. */
   readonly notifiesPeople: boolean
-  /** Runs of several subjects share a target; one without a result leaves it to the one before. */
+  /** Runs of several subjects share a target. A run without a result gives the target back. */
   readonly givesBack: boolean
-  /** Nobody has to allow it for a run to publish there. */
+  /** A run may publish there without a right in the configuration. */
   readonly isAllowedByDefault: boolean
-  /** Whose limits a write counts against. Null: the other side has to be asked (`admission`). */
+  /** The identity whose budget a write counts against. Null: GitHub must be asked (`admission`). */
   readonly identityOf: ((place: Pick<Delivery, 'address'>) => string) | null
-  /** What an error of its connection means; null for one that is not its connection's. */
+  /** What an error of its connection means; null for an error that is not its connection's. */
   readonly failureOf: (error: unknown) => SendFailure | null
   readonly output: OutputKeys
-  /** Whether a content says that work is under way, which the end of its run has to close. */
+  /** Whether a content shows work in progress, which must be closed when its run ends. */
   readonly showsWork: (content: Content) => boolean
-  /** What a content that shows work has to say once its run has ended. */
+  /** Turns a content that shows work in progress into one for the ended run. */
   readonly closed?: (content: Content, run: Run, now: number) => Content
-  /** What a content adds to its place: a context, a name, a label. */
+  /** What a content adds to the name of its target: a context, a name or a label. */
   readonly titleOf?: (content: Content) => string
-  /** What a run needs a right for, besides the channel. */
+  /** The right that a run needs for this content, besides the right to the channel. */
   readonly rightFor?: (content: Content) => NeededRight | null
-  /** How it shows a run; not there where it shows none. */
+  /** How it shows a run. Missing if it announces none. */
   readonly announcement?: RunAnnouncement
-  /** Its announcement can be covered by another run's, and is repeated then. */
-  readonly covering?: Covering
-  /** Plain words on a thread: whoever asked there is answered on this channel. */
-  readonly wordsOf?: (text: string) => Content
+  /** Another run's announcement can hide this one's, which must then be repeated. */
+  readonly repeatWhenHidden?: RepeatWhenHidden
+  /** The content of a plain text on a thread. Refused comments are answered on this channel. */
+  readonly replyContent?: (text: string) => Content
 }
 
 /**
  * What follows when an attempt ended without an answer:
- * - `confirm`: it is looked for, so many times, before it is sent again.
- * - `resend`: it cannot be looked for and is sent again, under the same id.
- * - `hold`: it cannot be looked for; a person decides.
+ * - `confirm`: it is looked for this many times before it is sent again.
+ * - `resend`: it cannot be looked for, so it is sent again with the same id.
+ * - `hold`: it cannot be looked for, so a person decides.
  */
 export type InDoubtPolicy =
   | { readonly policy: 'confirm'; readonly looks: 1 | 2 }
   | { readonly policy: 'resend' }
   | { readonly policy: 'hold' }
 
-/** By what something that a run publishes itself is known. */
+/** How a run's own outputs are told apart. */
 export interface OutputKeys {
-  /** Equal for two that are one target; not given: every name of a run and round is its own. */
+  /**
+   * Equal for two outputs with the same target. If not given, every name of a round is a target.
+   */
   readonly targetOf?: (output: NamedOutput) => string
-  /** Several subjects are in one list there, so the marker names the subject too. */
+  /** A look there lists several subjects, so the marker contains the subject too. */
   readonly markerNamesSubject?: true
 }
 
@@ -94,25 +96,27 @@ export interface NeededRight {
   readonly value: string
 }
 
-/** GitHub shows the newest of a name on a commit, and one that is completed stays as it is. */
-export interface Covering {
-  /** Of the delivery that repeats an announcement; no run can give its own output this name. */
+/** See hidden-result.ts. */
+export interface RepeatWhenHidden {
+  /**
+   * The name of the delivery that repeats an announcement. No run can use it for its own output.
+   */
   readonly repeatName: string
-  /** Under which name a content shows. */
+  /** The name under which a content is shown. Only contents of the same name hide each other. */
   readonly nameOf: (content: Content) => string
-  /** Of the announcement of a run's present round. */
+  /** The target of the announcement of a run's present round. */
   readonly targetOf: (run: Run) => string
-  /** Equal where one is as good as another. */
+  /** Equal for two contents that show the same result. */
   readonly resultOf: (content: Content) => unknown
-  readonly repeat: (run: Run, coveredBy: string, now: number) => AnnouncedOutput
-  /** What the marker of a round's announcement is made from. */
+  readonly repeat: (run: Run, hiddenBy: string, now: number) => AnnouncedOutput
+  /** The text that the marker key of a round's announcement is computed from. */
   readonly markerText: (run: Run, round: number) => string
 }
 
 /** The channels that this process knows. */
 export interface KnownChannels {
   readonly all: readonly ChannelDeclaration[]
-  /** For one that it does not know, as of a newer version: what can do no harm. */
+  /** For an unknown channel, such as one of a newer version, the declaration does no harm. */
   of(name: string): ChannelDeclaration
 }
 
@@ -121,7 +125,7 @@ export function knownChannels(all: readonly ChannelDeclaration[]): KnownChannels
   return { all, of: (name) => byName.get(name) ?? unknownChannel(name) }
 }
 
-/** Nothing of it is made, removed or given back here; whoever knows it goes on with it. */
+/** This process creates, removes and gives back nothing of it. One that knows it continues. */
 export function unknownChannel(name: string): ChannelDeclaration {
   return {
     name,

@@ -12,7 +12,7 @@
  * version its attempt carried; whoever lost the lease changes nothing (its outcome is kept as
  * `late`, and the target counts as unsettled).
  */
-import type { Said } from './said-there.ts'
+import type { KeptOutput } from './give-back.ts'
 
 export const deliveryStatuses = ['PENDING', 'SENT', 'FAILED', 'SKIPPED'] as const
 export type DeliveryStatus = (typeof deliveryStatuses)[number]
@@ -116,22 +116,22 @@ export interface ProtocolState {
   /** An attempt ended without an answer. */
   readonly doubt?: Doubt
   /** A doubt that was looked for and not found; doubted again if the next send is put off. */
-  readonly sought?: Sought
+  readonly sought?: EndedDoubt
   /** While it is looked at: it is a further message of its run, and will wait as one again. */
   readonly further?: true
   /** What we edit is said to be gone; how often we have seen it since. */
   readonly lost?: { readonly looks: number }
   /** Something may still arrive late: an equal content is not proof enough. */
   readonly unsettled?: true
-  readonly settle?: Appointment
+  readonly settle?: PlannedRead
   /** How often it was put right while it settled: somebody else may insist on their own. */
   readonly rewrites?: number
   /** To look for a second one. */
-  readonly scan?: Appointment
+  readonly scan?: PlannedRead
   /** Copies to remove once the kept one is up to date. */
   readonly surplus?: readonly string[]
   /** Only what a restored store has to find out; gone once it was read. */
-  readonly restored?: Restored
+  readonly restored?: RestoreCheck
   /** We looked whether it was there before the first create. */
   readonly looked?: true
   /** It was made anew under this claim; a second time nobody wants it. */
@@ -143,7 +143,7 @@ export interface ProtocolState {
   /** The claim whose run is shown again, because its successor showed nothing. */
   readonly givenBack?: number
   /** What other runs said here before it was taken from them. */
-  readonly saidThere?: readonly Said[]
+  readonly saidThere?: readonly KeptOutput[]
   /** How often it was sent to no avail, looks not counted. */
   readonly failedSends?: number
   /** How often it was refused without a reason. */
@@ -154,7 +154,7 @@ export interface ProtocolState {
   readonly showsWork?: true
 }
 
-export interface Restored {
+export interface RestoreCheck {
   /** Keys of later rounds, which may have been begun after the copy was made. */
   readonly laterKeys: readonly string[]
 }
@@ -166,12 +166,12 @@ export interface Doubt {
   readonly looks: number
 }
 
-export interface Sought extends Doubt {
+export interface EndedDoubt extends Doubt {
   /** It was looked for because it was its turn in the queue of its identity. */
   readonly isTurn?: true
 }
 
-export interface Appointment {
+export interface PlannedRead {
   readonly step: number
   readonly at: number
 }

@@ -2,13 +2,20 @@
  * Two deliveries turned out to have one target, because two names were one repository. The newer
  * version is kept; whatever the other one may have left on GitHub is the kept one's to find.
  */
-import { unsettled } from './interrupted.ts'
+import { markUnsettled } from './protocol/in-doubt.ts'
 import type { ChannelDeclaration } from './channel-declaration.ts'
 import type { Delivery, DeliveryAttempt } from './delivery.ts'
 import { isOpen } from './delivery.ts'
-import { close, free, letGo, reopen, settles, withDue } from './follow-up.ts'
+import {
+  close,
+  withoutLease,
+  revokeLease,
+  reopen,
+  mayArriveLate,
+  withFollowUpDue,
+} from './protocol/follow-up.ts'
 import type { Circumstances } from './outcome.ts'
-import { isGivenBack, saidIn, withSaid } from './said-there.ts'
+import { canBeGivenBack, keptOutputIn, withKeptOutput } from './give-back.ts'
 
 export interface Merged {
   readonly winner: Delivery
@@ -23,19 +30,19 @@ export function mergeDeliveries(
   around: Circumstances,
 ): Merged {
   const { now } = around
-  const closed = close(free(loser), 'SKIPPED', 'target_taken', now)
+  const closed = close(withoutLease(loser), 'SKIPPED', 'target_taken', now)
   const target = `${winner.target}${copyMark(loser)}`
   const { channel } = around
-  const one = heardToo({ ...winner, ...oneOfTwo(winner, loser, around) }, loser, channel)
+  const one = withKeptOutputs({ ...winner, ...keptIds(winner, loser, around) }, loser, channel)
   const since = createdUnanswered(loser, underWay)
-  const opened = saysItsEnd(outOfHand(winner, one, now), loser, since, now)
-  const kept = withDue(closesToo(opened, loser), now)
+  const opened = reopenToShowEnd(takeFromHolder(winner, one, now), loser, since, now)
+  const kept = withFollowUpDue(withShowsWork(opened, loser), now)
   return {
     winner:
       since !== null
-        ? inDoubtToo(kept, since, around)
-        : settles(loser)
-          ? unsettled(kept, loser.protocol.scan !== undefined, around)
+        ? withDoubtOfLoser(kept, since, around)
+        : mayArriveLate(loser)
+          ? markUnsettled(kept, loser.protocol.scan !== undefined, around)
           : kept,
     loser: { ...closed, announces: false, protocol: {}, dueAt: null, target },
   }
@@ -50,14 +57,14 @@ export function givenUpTarget(delivery: Pick<Delivery, 'id' | 'target'>): string
 }
 
 /** What the loser shows as under way is the winner's to close, even if it never shows its own. */
-function closesToo(winner: Delivery, { protocol }: Delivery): Delivery {
+function withShowsWork(winner: Delivery, { protocol }: Delivery): Delivery {
   const isShown = winner.announcedFence === winner.versionFence
   if (protocol.showsWork !== true || isShown) return winner
   return { ...winner, protocol: { ...winner.protocol, showsWork: true } }
 }
 
 /** It ended unshown, and said nothing. Where the other may stand as under way, its end is said. */
-function saysItsEnd(
+function reopenToShowEnd(
   winner: Delivery,
   { protocol }: Delivery,
   createdSince: number | null,
@@ -72,25 +79,25 @@ function saysItsEnd(
  * Whoever is about to write it has another one in mind. If nothing has left, that is begun anew;
  * what has left is looked for, and its answer comes too late to change which one it is.
  */
-function outOfHand(before: Delivery, merged: Delivery, now: number): Delivery {
+function takeFromHolder(before: Delivery, merged: Delivery, now: number): Delivery {
   if (merged.providerId === before.providerId || before.leaseId === null) return merged
-  return before.attemptId === null ? { ...free(merged), dueAt: now } : letGo(merged)
+  return before.attemptId === null ? { ...withoutLease(merged), dueAt: now } : revokeLease(merged)
 }
 
 /** What others said at the loser's place, and it itself, may have to be shown again. */
-function heardToo(winner: Delivery, loser: Delivery, channel: ChannelDeclaration): Delivery {
-  if (!isGivenBack(channel, winner)) return winner
-  const said = [...(loser.protocol.saidThere ?? []), saidIn(loser)]
+function withKeptOutputs(winner: Delivery, loser: Delivery, channel: ChannelDeclaration): Delivery {
+  if (!canBeGivenBack(channel, winner)) return winner
+  const said = [...(loser.protocol.saidThere ?? []), keptOutputIn(loser)]
   const others = said.filter(({ runId }) => runId !== winner.runId)
-  return { ...winner, protocol: others.reduce(withSaid, winner.protocol) }
+  return { ...winner, protocol: others.reduce(withKeptOutput, winner.protocol) }
 }
 
-function oneOfTwo(
+function keptIds(
   winner: Delivery,
   loser: Delivery,
   { channel, now }: Circumstances,
 ): Partial<Delivery> {
-  if (channel.keptCopy === 'oldest') return oldestOfTwo(winner, loser, now)
+  if (channel.keptCopy === 'oldest') return oldestKept(winner, loser, now)
   // The last one said shows: as long as it is the loser's, it is not said again.
   if (channel.replacedBy === 'create') return { sentHash: winner.sentHash ?? loser.sentHash }
   const isTaken = channel.keptCopy === 'newest' && winner.providerId === null
@@ -99,7 +106,7 @@ function oneOfTwo(
 }
 
 /** Rule 6: of two comments the lower id stays, and is brought up to date before the other goes. */
-function oldestOfTwo(winner: Delivery, loser: Delivery, now: number): Partial<Delivery> {
+function oldestKept(winner: Delivery, loser: Delivery, now: number): Partial<Delivery> {
   if (loser.providerId === null) return {}
   const ids = [winner.providerId, loser.providerId].filter((id) => id !== null)
   const [lower = loser.providerId, ...copies] = ids.toSorted((a, b) => Number(a) - Number(b))
@@ -126,10 +133,10 @@ function createdUnanswered(
  * What the loser sent may stand there or arrive yet. One that knows its own is searched for a copy;
  * one that would create looks first.
  */
-function inDoubtToo(winner: Delivery, since: number, around: Circumstances): Delivery {
+function withDoubtOfLoser(winner: Delivery, since: number, around: Circumstances): Delivery {
   // A search goes back to when it was made.
   const older = { ...winner, createdAt: Math.min(winner.createdAt, since) }
-  const searched = unsettled(older, true, around)
+  const searched = markUnsettled(older, true, around)
   const creates = isOpen(winner) && winner.providerId === null && winner.wait !== 'held'
   const { channel } = around
   const looksFirst = channel.keptCopy !== null || channel.replacedBy === 'create'
@@ -138,7 +145,7 @@ function inDoubtToo(winner: Delivery, since: number, around: Circumstances): Del
   const oldest = Math.min(doubt?.since ?? since, since)
   return {
     // Whoever is about to create it has to look instead.
-    ...free(searched),
+    ...withoutLease(searched),
     wait: 'in_doubt',
     dueAt: around.now,
     protocol: { ...searched.protocol, doubt: { action: 'create', since: oldest, looks: 0 } },

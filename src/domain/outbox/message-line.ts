@@ -17,7 +17,7 @@ const soonMs = 10_000
 const quickTries = 3
 
 /** Its place is null once it has left. */
-export function inLine(delivery: Delivery, now: number): Delivery {
+export function leaveLineUnlessSending(delivery: Delivery, now: number): Delivery {
   return delivery.line === null || isAboutToBeSent(delivery, now)
     ? delivery
     : { ...delivery, line: null }
@@ -33,7 +33,7 @@ function isAboutToBeSent(delivery: Delivery, now: number): boolean {
 }
 
 /** Behind the last of the line; the first of a line goes at once. */
-export function atTheEnd(delivery: Delivery, last: number | null): Delivery {
+export function atEndOfLine(delivery: Delivery, last: number | null): Delivery {
   if (last === null) return { ...delivery, line: 0 }
   // Should nobody let it go, it is taken up at its deadline: nothing that is open is ever hidden.
   const { deadlineAt } = delivery
@@ -44,7 +44,7 @@ export function atTheEnd(delivery: Delivery, last: number | null): Delivery {
  * The time it waited is not its own: its deadline waits too, but not for ever. In a queue it stands
  * behind those who wait there by now, so that the runs take turns.
  */
-export function letGoOn(delivery: Delivery, now: number, rules: PublishingRules): Delivery {
+export function releaseFromLine(delivery: Delivery, now: number, rules: PublishingRules): Delivery {
   const { deadlineAt, changedAt } = delivery
   const last = Math.max(deadlineAt, lastDeadlineOf(delivery, rules))
   const extended = Math.min(deadlineAt + Math.max(0, now - changedAt), last)

@@ -125,11 +125,11 @@ export type Finding =
   /** `queue`: where it waits until then; null when the identity is blocked. */
   | { readonly what: 'budget'; readonly until: number; readonly queue: string | null }
   /** Its identity has its share of slots: it waits in that queue until one is free. */
-  | { readonly what: 'crowded'; readonly queue: string }
+  | { readonly what: 'no_slot'; readonly queue: string }
   /** It may have arrived, and its channel cannot be looked at: what its policy says. */
   | { readonly what: 'resend' | 'hold' }
   /** What is left of a limited number is kept for more important ones. */
-  | { readonly what: 'save' }
+  | { readonly what: 'reserve' }
   | { readonly what: 'nothing' }
   /** Something about its place was learnt: what to do next is decided anew, at once. */
   | { readonly what: 'place_learnt' }
@@ -137,7 +137,7 @@ export type Finding =
   | { readonly what: 'overtaken' }
 
 /** Who is there, and who has us blocked, holds for every version; what it shows, for its own. */
-export function ofAnEarlierVersion(finding: Finding): Finding {
+export function forEarlierVersion(finding: Finding): Finding {
   switch (finding.what) {
     case 'looked':
     case 'scanned':

@@ -58,21 +58,21 @@ describe('a context', () => {
     'acme/rev\u026aew',
     'acme/revi\u1d07w',
     '\u1d00cme/\u0280eview',
-  ])('%j looks like acme/review, letter by letter', (text) => {
+  ])('%j looks like acme/review when each letter is compared', (text) => {
     expect(isReserved(text, ['acme/review'])).toBe(true)
     expect(refused(status(text), allRights)).toBe('context_reserved')
   })
 
-  it('of another script stays itself in any case of letters', () => {
+  it('in another script is compared without regard to case', () => {
     expect(isReserved('ПРОВЕРКА', ['проверка'])).toBe(true)
     expect(isReserved('проверки', ['проверка'])).toBe(false)
   })
 
-  it.each(['acme/reviews', 'acme/revie', 'acme-review'])('%j is another', (text) => {
+  it.each(['acme/reviews', 'acme/revie', 'acme-review'])('%j is not acme/review', (text) => {
     expect(isReserved(text, ['acme/review'])).toBe(false)
   })
 
-  it('under holdfast/ belongs to a type, whether or not anybody configured it', () => {
+  it('under holdfast/ is reserved, whether or not the configuration names it', () => {
     expect(isReserved('Holdfast/anything', [])).toBe(true)
     expect(isReserved('hold\u200dfast/anything', [])).toBe(true)
     const ascii = ['hoIdfast/x', 'h0ldfast/x']
@@ -85,8 +85,8 @@ describe('a context', () => {
   })
 })
 
-describe('what a run may publish', () => {
-  it('by default is a comment and a review that only comments', () => {
+describe('the outputs that a run may publish', () => {
+  it('are, by default, a comment and a review that only comments', () => {
     expect(
       refused({ channel: channelsByName.of('github-comment'), content: { body: 'x' } }),
     ).toBeNull()
@@ -97,7 +97,7 @@ describe('what a run may publish', () => {
     }
   })
 
-  it('is what its type was allowed, in any case of letters', () => {
+  it('are those that its type allows, without regard to case', () => {
     const rights = { ...allRights, contexts: ['ci/Lint', 'Deploy/*'], labels: ['size/*', 'Ready'] }
     for (const fine of [status('CI/lint'), check('deploy/web'), label('Size/XL'), label('ready')]) {
       expect(refused(fine, rights)).toBeNull()
@@ -109,7 +109,7 @@ describe('what a run may publish', () => {
     expect(refused(review('REQUEST_CHANGES'), { ...rights, approve: false })).not.toBeNull()
   })
 
-  it('never is the result of its own type or of another, whatever it was allowed', () => {
+  it('never include the result of its own or another type, whatever the type allows', () => {
     const rights = { ...allRights, reserved: ['acme/security'] }
     for (const name of ['acme/review', 'Acme/Security', 'acme/secu\u200brity', 'holdfast/x']) {
       expect(refused(status(name), rights)).toBe('context_reserved')
@@ -117,7 +117,7 @@ describe('what a run may publish', () => {
     }
   })
 
-  it('is told with the line that would allow it', () => {
+  it('are named in a refusal together with the setting that would allow it', () => {
     const refusal = publishRefusal(label('size/xl'), run, defaultRights)
     expect(refusal?.hint).toContain('runs: { "review": { publish: { labels: ["size/xl"] } } }')
     const other = publishRefusal(label('size/xl'), run, { ...allRights, channels: [] })

@@ -1,17 +1,38 @@
 /**
- * Who goes first. Everything due is looked for by its priority; what waits until its identity may
- * write again stands in a queue, one per identity and channel, so that the backlog of one identity
- * is in nobody else's way. A queue is nothing but its rows: none can be forgotten in it.
+ * Which delivery is sent first. Everything that is due is taken by priority. A delivery whose
+ * identity may not write yet waits in a queue. There is one queue per identity and channel, so the
+ * backlog of one identity delays nobody else. A queue is only a value in the delivery rows, so no
+ * delivery can be forgotten in it.
  *
- * Before GitHub has said as whom we act, the account of the repository's name stands for whoever it
- * is: an account has a queue for those who have to ask that first, and one for reads that repair.
+ * Before GitHub has named our identity, the account in the repository's name is used instead. Each
+ * account has two queues: an entry queue for deliveries that must first ask for the identity, and a
+ * repair queue for reads that repair.
  */
 import type { Budget, WriteKind } from './budget.ts'
 import type { Delivery } from './delivery.ts'
 import { isOpen } from './delivery.ts'
-import { priorities, priorityToSend } from './priority.ts'
 
-/** Before progress, because it is what the run was for, but with a smaller share of the budget. */
+/** The numbers are stored. `further`: a further message of a run, as in the glossary. */
+export const priorities = {
+  /** Creates, and the final version of a target. */
+  first: 0,
+  progress: 1,
+  /** Reads that find out what is on GitHub. */
+  repair: 2,
+  further: 3,
+} as const
+
+/** A later edit will replace it, so it may wait for everything else. */
+export function isProgress({ final, sentFence, versionFence }: Delivery): boolean {
+  return !final && sentFence === versionFence
+}
+
+/** The priority of a version that is to be sent, unless it is a further message. */
+export function priorityToSend(delivery: Delivery): number {
+  return isProgress(delivery) ? priorities.progress : priorities.first
+}
+
+/** Further messages go before progress, but they get a smaller share of the budget. */
 const order: readonly number[] = [priorities.first, priorities.further, priorities.progress]
 
 export function queueName(identity: string, channel: string): string {
@@ -22,7 +43,7 @@ export function identityOfQueue(queue: string): string {
   return queue.slice(0, queue.lastIndexOf(' '))
 }
 
-/** Where those of an account wait who have to ask first as whom we act there. */
+/** The queue of deliveries of an account that must first ask GitHub for our identity there. */
 export const entryQueue = (account: string): string => `${account} entry`
 
 export const isEntryQueue = (queue: string): boolean => queue.endsWith(' entry')
@@ -31,26 +52,26 @@ export const repairQueue = (account: string): string => `${account} repair`
 
 export const isRepairQueue = (queue: string): boolean => queue.endsWith(' repair')
 
-/** Or an identity. */
+/** If not, the party is an identity. */
 export const isQueue = (party: string): boolean => party.includes(' ')
 
-/** It is not sent next but looked at: what became of it, or what stands there. */
+/** The next thing to do is a look, not a send. */
 export function isRepair(delivery: Delivery): boolean {
   return !isOpen(delivery) || delivery.wait === 'in_doubt'
 }
 
 /**
- * What was just looked for is sent before the look has grown old, or would be looked for anew. Of
- * further messages only the one whose turn it was: else all that a run had waiting when its store
- * was restored would go before everybody.
+ * A look has just not found it, so it must be sent soon. If it waited, it would need a new look. Of
+ * the further messages this is true only for the one whose turn it was. Otherwise, after a restore,
+ * all waiting messages of one run would go before everybody else.
  */
-export function wasJustSought({ protocol: { sought }, priority }: Delivery): boolean {
+export function wasJustLookedFor({ protocol: { sought }, priority }: Delivery): boolean {
   return sought !== undefined && (priority !== priorities.further || sought.isTurn === true)
 }
 
-/** Where it is looked for follows from what it waits for, whoever changed that. */
-export function lineUp(delivery: Delivery): Delivery {
-  const queue = delivery.dueAt !== null && belongs(delivery) ? delivery.queue : null
+/** Sets the fields that decide when it is taken, from what it waits for. */
+export function withQueueFields(delivery: Delivery): Delivery {
+  const queue = delivery.dueAt !== null && belongsInQueue(delivery) ? delivery.queue : null
   const waitsSince = isOpen(delivery) || queue !== null ? delivery.waitsSince : null
   const priority = priorityOf(delivery)
   const turn = isFurther(delivery) ? delivery.turn : null
@@ -65,21 +86,21 @@ function isFurther(delivery: Delivery): boolean {
     : priority === priorities.further
 }
 
-/** For as long as it is looked at, its priority does not say it. */
+/** While it waits for a look, its priority is `repair`. So the protocol keeps `further`. */
 function protocolOf(delivery: Delivery): Delivery['protocol'] {
   const { further: _before, ...protocol } = delivery.protocol
   return isRepair(delivery) && isFurther(delivery) ? { ...protocol, further: true } : protocol
 }
 
-function belongs(delivery: Delivery): boolean {
+function belongsInQueue(delivery: Delivery): boolean {
   const { queue, wait } = delivery
   if (queue === null) return false
   return isRepairQueue(queue) ? isRepair(delivery) : isOpen(delivery) && wait === 'budget'
 }
 
 /**
- * Behind those whose wish is older. Its place is its own until an attempt begins: neither a newer
- * version nor a turn in which it was refused once more puts it behind others again.
+ * Its place is behind those that have waited longer. It keeps the place until an attempt begins. A
+ * newer version does not lose the place, and neither does a turn in which the budget was refused.
  */
 export function inQueue(delivery: Delivery, queue: string | null): Delivery {
   if (queue === null) return { ...delivery, queue }
@@ -87,19 +108,19 @@ export function inQueue(delivery: Delivery, queue: string | null): Delivery {
 }
 
 /**
- * In each turn every run has one: whoever publishes hundreds stands behind itself. Who is new goes
- * with those whose turn it is, neither before all nor behind all that anybody has waiting.
+ * Every run gets one further message per turn, so a run that publishes hundreds delays only itself.
+ * A new run joins the current turn: it goes neither before everybody nor behind everybody.
  */
-export function turnOf(firstThere: number | null, lastOfRun: number | null): number {
-  return Math.max(firstThere ?? 0, lastOfRun === null ? 0 : lastOfRun + 1)
+export function turnOf(currentTurn: number | null, lastOfRun: number | null): number {
+  return Math.max(currentTurn ?? 0, lastOfRun === null ? 0 : lastOfRun + 1)
 }
 
-/** Only in the queue of an identity are there turns. */
+/** Only the queue of an identity has turns. */
 export function needsTurn({ queue, priority, turn }: Delivery): boolean {
   return queue !== null && !isEntryQueue(queue) && priority === priorities.further && turn === null
 }
 
-export function kindOf(delivery: Delivery): WriteKind {
+export function writeKindOf(delivery: Delivery): WriteKind {
   const priority = priorityOf(delivery)
   if (priority === priorities.progress) return 'progress'
   return priority === priorities.further ? 'further' : 'first'
@@ -117,7 +138,7 @@ export type Pace = Pick<
   'identity' | 'lastWriteAt' | 'writesFrom' | 'progressFrom' | 'furtherFrom'
 >
 
-/** The first of a queue and priority. */
+/** The first delivery of one queue and one priority. */
 export interface QueueHead {
   readonly id: string
   readonly queue: string
@@ -126,8 +147,8 @@ export interface QueueHead {
   readonly dueAt: number
 }
 
-/** When the first of a queue may be tried. A read that repairs is never too early. */
-export function opensAt(
+/** When the head of a queue may be tried. A read that repairs is never too early. */
+export function mayBeTriedAt(
   { priority, dueAt, waitsSince }: QueueHead,
   pace: Pace | undefined,
 ): number {
@@ -141,27 +162,30 @@ export function opensAt(
 
 export interface QueueRoom {
   readonly max: number
-  /** Of progress and further messages together. */
+  /** The maximum of progress and further messages together. */
   readonly progressMax: number
-  /** Identities and queues that have all the hands they may have. */
+  /** Identities and queues that already have all the slots they may have. */
   readonly full: ReadonlySet<string>
 }
 
-/** The next of each queue, one after the other: after the queue that was served last. */
-export function pickInTurn(
+/** Takes the head of each queue in turn, beginning after the queue that was served last. */
+export function pickRoundRobin(
   heads: readonly QueueHead[],
   lastServed: string,
   full: ReadonlySet<string>,
   max: number,
 ): string[] {
   const free = heads.filter(({ queue }) => !full.has(queue))
-  const turn = ({ queue }: QueueHead): number => (queue > lastServed ? 0 : 1)
-  const ordered = free.toSorted((a, b) => turn(a) - turn(b) || (a.queue < b.queue ? -1 : 1))
+  const lap = ({ queue }: QueueHead): number => (queue > lastServed ? 0 : 1)
+  const ordered = free.toSorted((a, b) => lap(a) - lap(b) || (a.queue < b.queue ? -1 : 1))
   const queues = [...new Set(ordered.map(({ queue }) => queue))].slice(0, Math.max(0, max))
   return queues.flatMap((queue) => ordered.find((head) => head.queue === queue)?.id ?? [])
 }
 
-/** One of each identity: the next one has to wait again. Who wrote longest ago goes first. */
+/**
+ * Takes one head per identity, because the next write of an identity has to wait again. The
+ * identity that wrote longest ago goes first.
+ */
 export function pickHeads(
   heads: readonly QueueHead[],
   paces: ReadonlyMap<string, Pace>,
@@ -179,9 +203,9 @@ export function pickHeads(
   for (const head of inOrder) {
     const identity = identityOfQueue(head.queue)
     const isFull = room.full.has(head.queue) || room.full.has(identity)
-    const isLate = head.priority !== priorities.first && progress >= room.progressMax
-    if (picked.length >= room.max || isFull || isLate || served.has(identity)) continue
-    if (opensAt(head, paces.get(identity)) > now) continue
+    const hasNoRoom = head.priority !== priorities.first && progress >= room.progressMax
+    if (picked.length >= room.max || isFull || hasNoRoom || served.has(identity)) continue
+    if (mayBeTriedAt(head, paces.get(identity)) > now) continue
     served.add(identity)
     picked.push(head.id)
     if (head.priority !== priorities.first) progress += 1

@@ -1,4 +1,4 @@
-// Goal: whoever is refused is told so in the language of the run, whichever way that is spelled.
+// Goal: a refusal is written in the language of the run, however the locale is spelled.
 import { expect, test } from 'vitest'
 import { channelsByName } from '../../channels/github-channels.ts'
 import type { Run } from '../run.ts'
@@ -15,7 +15,7 @@ test.each([
   ['ru-RU', 'ru'],
   ['en-GB', 'en'],
   ['de', 'en'],
-])('%s is %s (C13)', (locale, spoken) => {
+])('a run with the locale %s gets a refusal in %s (C13)', (locale, spoken) => {
   expect(said(locale)).toEqual(said(spoken))
   expect(said('ru')).not.toEqual(said('en'))
 })

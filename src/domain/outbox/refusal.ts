@@ -28,8 +28,8 @@ export function refusalOutput(
   comment: AskingComment,
   channels: KnownChannels,
 ): WantedOutput | null {
-  const channel = channels.all.find((each) => each.wordsOf !== undefined)
-  if (channel?.wordsOf === undefined) return null
+  const channel = channels.all.find((each) => each.replyContent !== undefined)
+  if (channel?.replyContent === undefined) return null
   const words = wordsOf(localeOf(run.locale))
   const author = comment.author.replaceAll(/[^\w[\]-]/g, '')
   const time = new Date(comment.writtenAt).toISOString().slice(11, 19)
@@ -43,7 +43,7 @@ export function refusalOutput(
     markerText: `refusal\n${run.subject}\ncomment ${comment.id}`,
     thread: run.pr,
     sha: null,
-    content: channel.wordsOf(body),
+    content: channel.replyContent(body),
     final: true,
     announces: false,
     claim: 'take',

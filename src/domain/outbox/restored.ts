@@ -1,17 +1,21 @@
 /**
- * A store that was restored knows less than GitHub shows: whatever was open or under way when the
- * copy was made may have been sent since. So an open one that would be created is in doubt, and
- * equal content is no proof for any of them. What was shown lately may have been shown anew since,
- * as by a rerun that the copy knows nothing of: it is read again once, and put right; so is what
- * was over before anything of it was shown. And what is claimed again, because its event came back,
- * may stand there already, at work for ever, or come late.
+ * What follows for deliveries when a copy of the store was restored. GitHub then shows more than
+ * the store knows:
+ *
+ * - A delivery that was open when the copy was made may have been sent since. If it would be
+ *   created, it is in doubt. Equal content is no proof for any of them.
+ * - An output that was shown recently may have changed since, for example by a rerun that the copy
+ *   does not know. It is read once and corrected. So is a delivery that was skipped before anything
+ *   was shown.
+ * - A run that is claimed again, because its event came again, may already be shown as in progress,
+ *   or its output may arrive late.
  */
 import type { Run } from '../run.ts'
-import { isOpen, type Delivery, type ProtocolState, type Restored } from './delivery.ts'
-import { free, withAppointment, withDue } from './follow-up.ts'
 import { isAnnouncement } from './announce.ts'
 import type { ChannelDeclaration } from './channel-declaration.ts'
-import { actionOf } from './next-step.ts'
+import { isOpen, type Delivery, type ProtocolState, type RestoreCheck } from './delivery.ts'
+import { withFollowUpDue, withoutLease, withPlannedRead } from './protocol/follow-up.ts'
+import { actionOf } from './protocol/next-step.ts'
 import type { PublishingRules } from './schedule.ts'
 import { deadlineFor, scanAt } from './schedule.ts'
 
@@ -22,9 +26,9 @@ export function afterRestore(
   rules: PublishingRules,
 ): Delivery {
   const { looked: _looked, ...protocol } = delivery.protocol
-  // What is created each time may have been said again: nothing else looks before it is sent.
+  // Every version of such a channel is a new create, and nothing else looks before it is sent.
   const isCreated = channel.replacedBy === 'create' && protocol.doubt === undefined
-  // Of one that was said before, the newest is what shows, be it the one we know.
+  // If one was sent before, the newest on GitHub is shown, and it may be the one we know.
   const action = isCreated && delivery.providerId !== null ? 'edit' : 'create'
   const doubt = { action, since: delivery.createdAt, looks: 0 } as const
   const unsettled = {
@@ -32,31 +36,31 @@ export function afterRestore(
     protocol: {
       ...protocol,
       ...(delivery.status === 'SKIPPED' && { showsWork: true as const }),
-      // Once it is said anew, equal words count again: each is one more for all to see.
+      // After the next send, equal content counts as proof again, because each send is visible.
       ...(isCreated ? { doubt, restored: { laterKeys: [] } } : { unsettled: true as const }),
     },
     sentHash: isCreated ? null : delivery.sentHash,
   }
   if (!isOpen(delivery) || actionOf(delivery, channel) !== 'create') return unsettled
-  const searched = { ...unsettled, protocol: withSearch(unsettled, channel, now, rules) }
-  if (delivery.wait === 'held' || protocol.doubt !== undefined) return searched
-  // Each is looked for by itself, whatever was published before it.
-  const alone = { ...takenBack(searched, now), line: null }
-  return { ...alone, wait: 'in_doubt', protocol: { ...searched.protocol, doubt } }
+  const scanned = { ...unsettled, protocol: withScan(unsettled, channel, now, rules) }
+  if (delivery.wait === 'held' || protocol.doubt !== undefined) return scanned
+  // Each message is looked for by itself, so it leaves its run's line.
+  const outsideLine = { ...withoutUnsentLease(scanned, now), line: null }
+  return { ...outsideLine, wait: 'in_doubt', protocol: { ...scanned.protocol, doubt } }
 }
 
 /**
- * A server may be at work beside this. What it is sending stays with it until its lease is over:
- * whoever looked before that would not find it, and send it again. What it has not begun to send
- * is taken from it, for it does not know that it has to look first.
+ * A server may be running at the same time. A delivery that it is sending stays with it until its
+ * lease is over: a look before that might not find it, and it would be sent twice. A delivery that
+ * it has not begun to send is taken from it, because it does not know that it must look first.
  */
-function takenBack(delivery: Delivery, now: number): Delivery {
-  if (delivery.attemptId === null) return { ...free(delivery), dueAt: now }
+function withoutUnsentLease(delivery: Delivery, now: number): Delivery {
+  if (delivery.attemptId === null) return { ...withoutLease(delivery), dueAt: now }
   return { ...delivery, dueAt: Math.max(now, delivery.leasedUntil ?? now) }
 }
 
-/** Of two that were sent, the one that is found may be the second; the first may come yet. */
-function withSearch(
+/** If two were sent, the one that is found may be the second, and the first may arrive later. */
+function withScan(
   delivery: Delivery,
   channel: ChannelDeclaration,
   now: number,
@@ -64,75 +68,77 @@ function withSearch(
 ): ProtocolState {
   const at = scanAt(0, now, rules)
   if (channel.keptCopy === null || at === null) return delivery.protocol
-  return withAppointment(delivery.protocol, 'scan', { step: 0, at })
+  return withPlannedRead(delivery.protocol, 'scan', { step: 0, at })
 }
 
 /**
- * What was shown, and what would have been the first word there. What people set as well stays as
- * they have set it since.
+ * An output that was shown, or that was skipped before it was shown. A value that people can set
+ * too is left as they have set it.
  */
-export function isReadAgain(delivery: Delivery, { replacedBy }: ChannelDeclaration): boolean {
+export function mustBeReadAgain(delivery: Delivery, { replacedBy }: ChannelDeclaration): boolean {
   if (delivery.kind !== 'state' || replacedBy === 'set') return false
-  return delivery.status === 'SENT' || isUnsaid(delivery)
+  return delivery.status === 'SENT' || wasNeverShown(delivery)
 }
 
-/** It was over before anything was shown: whatever stands there was shown since. */
-export function isUnsaid({ status, reason, providerId }: Delivery): boolean {
+/** The run ended before anything was shown. If something is there, it was shown after the copy. */
+export function wasNeverShown({ status, reason, providerId }: Delivery): boolean {
   return status === 'SKIPPED' && reason === 'never_announced' && providerId === null
 }
 
-export function readAgain(
+export function planRead(
   delivery: Delivery,
   at: number,
-  restored: Restored,
+  restored: RestoreCheck,
   rules: PublishingRules,
 ): Delivery {
-  // Its last step: one read is enough, for nothing is on its way.
+  // It starts with the last step, because one read is enough: no request is under way.
   const step = Math.max(0, rules.settleAfterMs.length - 1)
-  const protocol = withAppointment({ ...delivery.protocol, restored }, 'settle', { step, at })
+  const protocol = withPlannedRead({ ...delivery.protocol, restored }, 'settle', { step, at })
   const deadlineAt = Math.max(delivery.deadlineAt, deadlineFor(delivery.kind, at, rules))
-  return withDue({ ...delivery, deadlineAt, protocol }, at)
+  return withFollowUpDue({ ...delivery, deadlineAt, protocol }, at)
 }
 
-/** For so long what was forgotten comes back by itself: GitHub keeps its record of events. */
-const comesBackMs = 3 * 24 * 3_600_000
-/** By how much GitHub's clock may be ahead of the store's. */
-const aheadMs = 15 * 60_000
+/**
+ * GitHub keeps its record of events for so long, so a forgotten event can come again until then.
+ */
+const eventsKeptMs = 3 * 24 * 3_600_000
+/** How far GitHub's clock may be ahead of the store's. */
+const clockAheadMs = 15 * 60_000
 
-/** Its event is older than the restore, so it may have been claimed and shown before that, too. */
-export function mayBeForgotten(
+/** The run's event is older than the restore, so the run may have been claimed and shown before. */
+export function mayHaveForgotten(
   { lastEventAt }: Pick<Run, 'lastEventAt'>,
   restoredAt: number | null,
   now: number,
 ): boolean {
-  if (restoredAt === null || now - restoredAt > comesBackMs) return false
-  return lastEventAt === null || lastEventAt < restoredAt + aheadMs
+  if (restoredAt === null || now - restoredAt > eventsKeptMs) return false
+  return lastEventAt === null || lastEventAt < restoredAt + clockAheadMs
 }
 
-/** A first version: what stands there is found before it is said again, and closed in the end. */
-export function afterForgetting(
+/** For a first version: what may already be there is found before anything is created. */
+export function lookForForgotten(
   delivery: Delivery,
-  { run: { lastEventAt }, wanted: { channel }, forgotten }: Forgettable,
+  { run: { lastEventAt }, wanted: { channel }, forgotten }: FirstOutput,
   now: number,
   rules: PublishingRules,
 ): Delivery {
   if (forgotten === undefined) return delivery
-  const hasLater = channel.covering !== undefined && isAnnouncement(channel, delivery)
+  const hasLater = channel.repeatWhenHidden !== undefined && isAnnouncement(channel, delivery)
   const restored = hasLater ? forgotten : { laterKeys: [] }
   const protocol = {
-    ...withSearch(delivery, channel, now, rules),
+    ...withScan(delivery, channel, now, rules),
     showsWork: true,
     restored,
   } as const
-  // The others are looked for anyway, on a thread that is older than the restore.
+  // Other channels look before the first create anyway, on a thread older than the restore.
   if (channel.replacedBy !== 'create') return { ...delivery, protocol }
-  const since = (lastEventAt ?? delivery.createdAt - comesBackMs) - aheadMs
+  const since = (lastEventAt ?? delivery.createdAt - eventsKeptMs) - clockAheadMs
   const doubt = { action: 'create', since, looks: 0 } as const
   return { ...delivery, wait: 'in_doubt', protocol: { ...protocol, doubt } }
 }
 
-interface Forgettable {
+interface FirstOutput {
   readonly run: Pick<Run, 'lastEventAt'>
   readonly wanted: { readonly channel: ChannelDeclaration }
-  readonly forgotten?: Restored
+  readonly forgotten?: RestoreCheck
 }

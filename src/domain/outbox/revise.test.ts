@@ -1,4 +1,6 @@
-/** Goal: what a newer claim wants is the next version, and shown when it should be. */
+/**
+ * Goal: the output that a newer claim wants becomes the next version and is sent at the right time.
+ */
 import { describe, expect, it } from 'vitest'
 import {
   aDelivery,
@@ -15,8 +17,8 @@ const next = (existing: Delivery | null, output: RunOutput, at = now) =>
   revise(existing, output, () => 'del_2', at, rules)
 const words = (text: string) => ({ content: { words: text } })
 
-describe('where nothing stands', () => {
-  it('a claim makes the first version, due at once', () => {
+describe('without an existing delivery', () => {
+  it('a claim creates the first version, due at once', () => {
     expect(next(null, aRunOutput())?.delivery).toMatchObject({
       ...{ id: 'del_2', versionFence: 10, versionSeq: 1, status: 'PENDING', dueAt: now },
       ...{ priority: 0, announcedFence: null, rev: 0 },
@@ -25,14 +27,14 @@ describe('where nothing stands', () => {
 
   it.each([
     ['keeps', { claim: 'keep' }],
-    ['takes what stands', { claim: 'take-existing' }],
+    ['takes what exists', { claim: 'take-existing' }],
     ['only closes', { closesOnly: true }],
-  ] as const)('one that only %s makes nothing', (_name, wanted) => {
+  ] as const)('an output that only %s creates nothing', (_name, wanted) => {
     expect(next(null, aRunOutput(wanted))).toBeNull()
   })
 })
 
-describe('where something stands', () => {
+describe('with an existing delivery', () => {
   it('a lower claim changes nothing, whatever it wants', () => {
     const existing = aSentOne({ versionFence: 20 })
     for (const claim of ['take', 'take-existing', 'keep'] as const) {
@@ -40,13 +42,13 @@ describe('where something stands', () => {
     }
   })
 
-  it('the same again is no new version; another ending of it is', () => {
+  it('the same content creates no new version, but the same content as the end does', () => {
     const existing = aSentOne()
     expect(next(existing, aRunOutput())).toBeNull()
     expect(next(existing, aRunOutput({ final: true }))?.delivery.versionSeq).toBe(2)
   })
 
-  it('a higher claim takes it over with the place it has, and tells whose it was', () => {
+  it('a higher claim takes over the comment, and the audit names the run before', () => {
     const newer = aRun({ id: 'run_2', claimFence: 20, round: 3 })
     const taken = next(aSentOne(), aRunOutput(words('second'), newer))
     expect(taken?.delivery).toMatchObject({
@@ -58,14 +60,14 @@ describe('where something stands', () => {
     ])
   })
 
-  it('one that takes only what stands takes nothing that was never made', () => {
+  it('an output that only takes what exists does not take a delivery that was never sent', () => {
     const newer = aRun({ id: 'run_2', claimFence: 20 })
     const output = aRunOutput({ claim: 'take-existing', ...words('second') }, newer)
     expect(next(aDelivery(), output)).toBeNull()
     expect(next(aSentOne(), output)).not.toBeNull()
   })
 
-  it('FAILED and SKIPPED are opened by a newer version', () => {
+  it('a newer version opens a FAILED or SKIPPED delivery', () => {
     for (const status of ['FAILED', 'SKIPPED'] as const) {
       const existing = aSentOne({ status, reason: 'why' })
       const { delivery } = next(existing, aRunOutput({ ...words('end'), final: true }))!
@@ -73,7 +75,7 @@ describe('where something stands', () => {
     }
   })
 
-  it('what a person removed twice is not shown in this round any more', () => {
+  it('a comment that a person removed twice is not shown again in this round', () => {
     const existing = aSentOne({ protocol: { removedFence: 10 } })
     expect(next(existing, aRunOutput(words('more')))?.delivery).toMatchObject({
       ...{ status: 'SKIPPED', reason: 'anchor_removed', versionSeq: 2 },
@@ -83,11 +85,11 @@ describe('where something stands', () => {
   })
 })
 
-describe('when it is shown', () => {
+describe('the time at which a version is sent', () => {
   const progress = aRunOutput(words('progress'))
   const end = aRunOutput({ ...words('end'), final: true })
 
-  it('progress waits for its window, how it ended does not', () => {
+  it('progress waits for its window, but the end of a run does not', () => {
     expect(next(aSentOne(), progress, now + 500)?.delivery).toMatchObject({
       ...{ dueAt: now + 2000, priority: 1 },
     })
@@ -97,14 +99,14 @@ describe('when it is shown', () => {
     })
   })
 
-  it('the longer it has been on show, the longer progress waits', () => {
+  it('progress waits longer, the longer the run has been shown', () => {
     const old = aSentOne({ shownSince: now - 60_000 })
     expect(next(old, progress, now + 500)?.delivery.dueAt).toBe(now + 10_000)
     const ancient = aSentOne({ shownSince: now - 600_000 })
     expect(next(ancient, progress, now + 500)?.delivery.dueAt).toBe(now + 60_000)
   })
 
-  it.each(['backoff', 'in_doubt'] as const)('%s is waited out, also by how it ended', (wait) => {
+  it.each(['backoff', 'in_doubt'] as const)('the end of a run also waits for %s', (wait) => {
     const waiting = aSentOne({
       status: 'PENDING',
       closedAt: null,
@@ -115,7 +117,7 @@ describe('when it is shown', () => {
     expect(next(waiting, end)?.delivery).toMatchObject({ wait, dueAt: now + 4000, tries: 2 })
   })
 
-  it('a budget that progress waits for does not keep the end waiting', () => {
+  it('the end of a run does not wait for a budget that progress waits for', () => {
     const waiting = aSentOne({
       ...{ status: 'PENDING', closedAt: null, wait: 'budget', dueAt: now + 4000, versionSeq: 2 },
     })
@@ -123,19 +125,19 @@ describe('when it is shown', () => {
     expect(next(waiting, end)?.delivery).toMatchObject({ wait: 'due', dueAt: now, priority: 0 })
   })
 
-  it('whoever has it in hand comes back for the newer version', () => {
+  it('a delivery that is being sent is due for its newer version when the lease ends', () => {
     const leasedUntil = now + 20_000
     const held = aDelivery({ leaseId: 'req_1', leasedUntil, dueAt: leasedUntil })
     expect(next(held, end)?.delivery).toMatchObject({ leaseId: 'req_1', dueAt: leasedUntil })
   })
 
-  it('is tried and prepared as often as any other, whatever became of the one before', () => {
+  it('a newer version gets all its tries and preparations, however the version before ended', () => {
     const protocol = { failedSends: 3, unclear: 2, preparations: 3 }
     const failed = aDelivery({ status: 'FAILED', wait: null, closedAt: now, protocol })
     expect(next(failed, end)?.delivery.protocol).toEqual({})
   })
 
-  it('versions that were replaced unsent are counted', () => {
+  it('versions that were replaced before they were sent are counted', () => {
     const second = next(aDelivery(), progress)!.delivery
     expect(second.coalesced).toBe(1)
     expect(next(second, end)?.delivery.coalesced).toBe(2)
@@ -143,7 +145,7 @@ describe('when it is shown', () => {
   })
 })
 
-describe('one that only closes', () => {
+describe('an output that only closes', () => {
   const closing = aRunOutput({
     ...words('called off'),
     final: true,
@@ -151,7 +153,7 @@ describe('one that only closes', () => {
     closesOnly: true,
   })
 
-  it('closes nothing where nothing was on its way, and whoever was about to send is told', () => {
+  it('skips a delivery that was never sent, and takes the lease from its sender', () => {
     const revision = next(aDelivery({ leaseId: 'req_1', leasedUntil: now + 1 }), closing)
     expect(revision?.delivery).toMatchObject({
       ...{ status: 'SKIPPED', reason: 'never_announced', versionSeq: 2, leaseId: null },
@@ -163,10 +165,10 @@ describe('one that only closes', () => {
     ['that was sent', aSentOne()],
     ['that may be on its way', aDelivery({ announcedFence: 10, attemptId: 'att_1' })],
     [
-      'that an earlier claim left at work',
+      'that an earlier claim left in progress',
       aDelivery({ announcedFence: 5, protocol: { showsWork: true } }),
     ],
-  ])('closes one %s', (_name, existing) => {
+  ])('closes a delivery %s', (_name, existing) => {
     expect(next(existing, closing)?.delivery).toMatchObject({
       ...{ status: 'PENDING', final: true, announces: false, versionSeq: 2 },
     })

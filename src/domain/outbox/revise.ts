@@ -6,12 +6,12 @@ import type { AuditDraft } from '../audit.ts'
 import type { Run } from '../run.ts'
 import type { WantedOutput } from './announce.ts'
 import type { Content } from './channel-declaration.ts'
-import type { Delivery, Restored } from './delivery.ts'
+import type { Delivery, RestoreCheck } from './delivery.ts'
 import { isLeased, isOpen } from './delivery.ts'
-import { close, free, settles, untried } from './follow-up.ts'
-import { priorities, priorityToSend } from './priority.ts'
-import { afterForgetting } from './restored.ts'
-import { afterTaking } from './said-there.ts'
+import { close, withoutLease, mayArriveLate, withoutTries } from './protocol/follow-up.ts'
+import { priorities, priorityToSend } from './queue.ts'
+import { lookForForgotten } from './restored.ts'
+import { protocolAfterTaking } from './give-back.ts'
 import type { PublishingRules } from './schedule.ts'
 import { deadlineFor, showAt, windowMs } from './schedule.ts'
 
@@ -24,7 +24,7 @@ export interface RunOutput {
   /** The audit row that made the run want it. */
   readonly causeId: number | null
   /** It may have been shown, and the store may have been restored since. */
-  readonly forgotten?: Restored
+  readonly forgotten?: RestoreCheck
 }
 
 export interface Revision {
@@ -44,8 +44,8 @@ export function revise(
   if (existing === null) {
     const makes = wanted.claim === 'take' && !wanted.closesOnly
     if (!makes) return null
-    const first = begin(output, newId(), now, rules)
-    return { delivery: afterForgetting(first, output, now, rules), audits: [] }
+    const first = firstVersion(output, newId(), now, rules)
+    return { delivery: lookForForgotten(first, output, now, rules), audits: [] }
   }
   const fence = fenceOn(existing, output.run)
   if (fence < existing.versionFence) return null
@@ -55,16 +55,17 @@ export function revise(
   const run = { ...output.run, claimFence: fence }
   const owned = { ...output, run }
   const content = contentOf(owned, existing)
-  if (holds && wanted.closesOnly && neverAnnounced(existing)) {
+  if (holds && wanted.closesOnly && wasNeverAnnounced(existing)) {
     return closeUnannounced(existing, owned, content, now)
   }
   if (holds && content === existing.content && wanted.final === existing.final) return null
   const next = nextVersion(existing, owned, content, now, rules)
-  const taken = () => ({ ...next, protocol: afterTaking(wanted.channel, existing, next) })
+  const taken = () => ({ ...next, protocol: protocolAfterTaking(wanted.channel, existing, next) })
   const revised = holds ? next : taken()
   return {
-    delivery: holds && existing.protocol.removedFence === fence ? removed(revised, now) : reopen(),
-    audits: holds ? [] : takenOver(existing, run),
+    delivery:
+      holds && existing.protocol.removedFence === fence ? closeRemoved(revised, now) : reopen(),
+    audits: holds ? [] : takeoverAudits(existing, run),
   }
 
   function reopen(): Delivery {
@@ -78,12 +79,12 @@ function fenceOn({ protocol, versionFence }: Delivery, { claimFence }: Run): num
 }
 
 /** A newer claim has this place: what this run says is not shown there. */
-export function isTaken(existing: Delivery, run: Run): boolean {
+export function isTargetTaken(existing: Delivery, run: Run): boolean {
   return fenceOn(existing, run) < existing.versionFence
 }
 
 /** Said by a run whose place is taken; `shown` is whose it is. */
-export function targetTaken(delivery: Delivery, run: Run, shown: string | null): AuditDraft {
+export function targetTakenAudit(delivery: Delivery, run: Run, shown: string | null): AuditDraft {
   const data = { target: delivery.target, state: run.state, shown_run_id: shown }
   const about = { runId: run.id, deliveryId: delivery.id, data }
   return { type: 'delivery.target_taken', actor: 'system', ...about }
@@ -111,9 +112,14 @@ export function giveBack(
  * Nothing of this claim was on its way, nor is an earlier one's left open: nothing to close. Where
  * an earlier one may still arrive late, its "under way" would stay: there the end is said.
  */
-function neverAnnounced({ announcedFence, versionFence, attemptId, protocol }: Delivery): boolean {
+function wasNeverAnnounced({
+  announcedFence,
+  versionFence,
+  attemptId,
+  protocol,
+}: Delivery): boolean {
   const isUnshown = announcedFence !== versionFence && attemptId === null
-  return isUnshown && protocol.showsWork !== true && !settles({ protocol })
+  return isUnshown && protocol.showsWork !== true && !mayArriveLate({ protocol })
 }
 
 /** Its content is how it ended all the same: should an operator want it sent, that is what is. */
@@ -127,7 +133,7 @@ function closeUnannounced(
   const versionSeq = before.versionSeq + 1
   const existing = { ...before, causeId, content, announces: false, final: true, versionSeq }
   if (!isOpen(before)) return before.announces ? { delivery: existing, audits: [] } : null
-  const delivery = close(free(existing), 'SKIPPED', 'never_announced', now)
+  const delivery = close(withoutLease(existing), 'SKIPPED', 'never_announced', now)
   const data = { reason: 'never_announced', target: existing.target }
   return {
     delivery,
@@ -137,7 +143,12 @@ function closeUnannounced(
   }
 }
 
-function begin(output: RunOutput, id: string, now: number, rules: PublishingRules): Delivery {
+function firstVersion(
+  output: RunOutput,
+  id: string,
+  now: number,
+  rules: PublishingRules,
+): Delivery {
   const { wanted, run, repositoryId, markerKey, causeId } = output
   return {
     ...blank,
@@ -175,7 +186,7 @@ function nextVersion(
 ): Delivery {
   const { wanted, run, causeId } = output
   const { versionFence } = existing
-  const { givenBack, ...known } = untried(existing.protocol)
+  const { givenBack, ...known } = withoutTries(existing.protocol)
   const stays = givenBack !== undefined && run.claimFence === versionFence
   const protocol = stays ? { ...known, givenBack } : known
   return {
@@ -243,7 +254,7 @@ function afterWhatFailed(
 }
 
 /** A person has removed it twice: this round shows it no more. */
-function removed(delivery: Delivery, now: number): Delivery {
+function closeRemoved(delivery: Delivery, now: number): Delivery {
   return close(delivery, 'SKIPPED', 'anchor_removed', now)
 }
 
@@ -253,7 +264,7 @@ function contentOf({ wanted, run }: RunOutput, existing: Delivery | null): strin
   return JSON.stringify(wanted.content(run, before))
 }
 
-function takenOver(existing: Delivery, run: Run): AuditDraft[] {
+function takeoverAudits(existing: Delivery, run: Run): AuditDraft[] {
   if (existing.name !== 'anchor' || existing.runId === run.id) return []
   // Nothing was there yet to be taken over.
   if (existing.providerId === null) return []

@@ -1,4 +1,4 @@
-/** Goal: when things are tried, shown and looked at again. */
+/** Goal: when deliveries are tried again, sent and looked for. */
 import { describe, expect, it } from 'vitest'
 import {
   backoffMs,
@@ -12,12 +12,12 @@ import {
 const second = 1000
 const minute = 60 * second
 
-it('a request is over before its lease is', () => {
+it('a request times out before its lease ends', () => {
   const { requestTimeoutMs, leaseMarginMs, deliveryLeaseMs } = rules
   expect(requestTimeoutMs + leaseMarginMs).toBeLessThan(deliveryLeaseMs)
 })
 
-it('tries again after 1, 2 and 4 seconds, then ever more rarely and spread', () => {
+it('a retry comes after 1, 2 and 4 seconds, then less and less often, with random spread', () => {
   expect([1, 2, 3].map((tries) => backoffMs(tries, 0.9, rules.retry))).toEqual([1000, 2000, 4000])
   const slow = Array.from({ length: 20 }, (_, i) => backoffMs(i + 4, 0, rules.retry))
   expect(slow[0]).toBe(15 * second)
@@ -27,12 +27,12 @@ it('tries again after 1, 2 and 4 seconds, then ever more rarely and spread', () 
   expect(backoffMs(4, 0.999, rules.retry)).toBeLessThan(19 * second)
 })
 
-it('gives a state a day and a message three', () => {
+it('a state has a deadline of one day, a message of three days', () => {
   expect(deadlineFor('state', 5, rules)).toBe(5 + 24 * 60 * minute)
   expect(deadlineFor('message', 5, rules)).toBe(5 + 72 * 60 * minute)
 })
 
-describe('the window', () => {
+describe('the window of progress', () => {
   it.each([
     [0, 2],
     [59.999, 2],
@@ -40,16 +40,16 @@ describe('the window', () => {
     [599.999, 10],
     [600, 60],
     [86_400, 60],
-  ])('after %s seconds on show is %s seconds', (shown, window) => {
+  ])('after %s seconds of being shown is %s seconds', (shown, window) => {
     expect(windowMs(shown * second, rules)).toBe(window * second)
   })
 
-  it('is off when it is set to nothing', () => {
+  it('is zero if coalescing is off', () => {
     expect(windowMs(600 * second, { ...rules, coalesceMs: 0 })).toBe(0)
   })
 })
 
-it('reads it again after 15 s, 2 and 15 min, and looks for a second one after 1 and 15 min', () => {
+it('a settle reads after 15 s, 2 min and 15 min, and a scan looks after 1 and 15 min', () => {
   const settles = [0, 1, 2, 3].map((step) => settleAt(step, 0, rules))
   expect(settles).toEqual([15 * second, 2 * minute, 15 * minute, null])
   expect([0, 1, 2].map((step) => scanAt(step, 0, rules))).toEqual([minute, 15 * minute, null])

@@ -1,9 +1,9 @@
 /**
- * From a bearer token to the caller, or to the refusal.
+ * Finds the caller of a request by its bearer token, or refuses the request.
  *
- * What must hold: a token's secret is compared by hash and in constant time; nothing that a request
- * names is looked up before its token is known to be right; a run token is good for as long as its
- * lease is the newest and the run is not over.
+ * What must hold: a token's secret is compared by hash and in constant time. Nothing that a request
+ * names is read before its token is verified. A run token is valid while its lease is the newest
+ * and the run has not ended.
  */
 import type { FastifyRequest } from 'fastify'
 import { isActive, tokenHasEnded, type Run } from '../../domain/run.ts'
@@ -73,7 +73,6 @@ function runCaller({ id: runId, tokenId }: Run, leaseHash: string): Caller {
   return { kind: 'run', actor: `run:${runId}`, runId, leaseHash, tokenId }
 }
 
-/** Also for what was held open with it. */
 export function endedToken(): HttpProblem {
   return unauthorized('The token was revoked or has expired.')
 }
@@ -82,7 +81,7 @@ function wasHeldBefore(run: Run, hash: string): boolean {
   return run.pastLeaseHashes.split(' ').some((past) => sameHash(hash, past))
 }
 
-/** A repeat of a run's own completion is answered like the first, whose answer may be lost. */
+/** A repeated completion gets the same answer again, because the first answer may be lost. */
 function completes(request: FastifyRequest): boolean {
   return request.method === 'POST' && request.routeOptions.url === '/v1/runs/:id/complete'
 }
@@ -91,7 +90,7 @@ function unauthorized(detail: string): HttpProblem {
   return new HttpProblem(401, 'unauthorized', detail, askForToken)
 }
 
-/** Somebody may be guessing; a token that was right once is told apart from that. */
+/** The caller may be guessing. A token that was valid once gets another error. */
 export class UnknownToken extends HttpProblem {
   constructor() {
     super(401, 'unauthorized', 'The bearer token is unknown.', askForToken)

@@ -46,7 +46,7 @@ describe('refused credentials', () => {
     expect(audited.flat()).toHaveLength(3)
   })
 
-  test('that go on are told of at the end of each minute only', async () => {
+  test('that continue are reported only at the end of each minute', async () => {
     for (let minute = 0; minute < 3; minute += 1) {
       for (let n = 0; n < 5; n += 1) await failures.refused('192.0.2.1', 'token')
       await failures.flush()
@@ -54,7 +54,7 @@ describe('refused credentials', () => {
     expect(audited.flat().map(({ count }) => count)).toEqual([1, 4, 5, 5])
   })
 
-  test('are all told of when the server leaves, also those that are being written', async () => {
+  test('are all reported when the server stops, also those that are being written', async () => {
     const writing = Promise.withResolvers<undefined>()
     const slow = {
       tokens: {
@@ -72,7 +72,7 @@ describe('refused credentials', () => {
     expect(audited.map((rows) => rows.length)).toEqual([1, 2])
   })
 
-  test('from ever more addresses do not fill the audit', async () => {
+  test('from more and more addresses do not fill the audit', async () => {
     for (let n = 0; n < 5000; n += 1) await failures.refused(`address ${n % 2500}`, 'token')
     await failures.flush()
     const others = audited.flat().filter(({ address }) => address === 'other addresses')
@@ -80,7 +80,7 @@ describe('refused credentials', () => {
     expect(audited.flat()).toHaveLength(202)
   })
 
-  test('are answered ever more slowly, up to a bound, per address', async () => {
+  test('are answered more and more slowly, up to a limit, per address', async () => {
     for (let n = 0; n < 10; n += 1) await failures.refused('192.0.2.1', 'token')
     expect(delays).toEqual([])
     for (let n = 0; n < 8; n += 1) await failures.refused('192.0.2.1', 'token')
@@ -89,7 +89,7 @@ describe('refused credentials', () => {
     expect(delays).toHaveLength(8)
   })
 
-  test('wait in a number that is bounded too', async () => {
+  test('wait only in a limited number', async () => {
     for (let n = 0; n < 10; n += 1) await failures.refused('192.0.2.1', 'token')
     const all = Array.from({ length: 3000 }, () => failures.refused('192.0.2.1', 'token'))
     expect(delays).toHaveLength(1000)

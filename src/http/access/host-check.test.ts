@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { hostCheck } from './host-check.ts'
 
-describe('a server that listens on this machine alone', () => {
+describe('a server that listens only on this machine', () => {
   const isOurs = hostCheck({ host: '127.0.0.1', publicUrl: 'https://Holdfast.example.com/base' })
 
   test.each([
@@ -21,7 +21,7 @@ describe('a server that listens on this machine alone', () => {
 })
 
 test.each(['0.0.0.0', '::', '192.168.0.7', 'holdfast.lan'])(
-  'one that listens on %s is called what others call it',
+  'a server that listens on %s answers to any name',
   (host) => {
     const isOurs = hostCheck({ host, publicUrl: null })
     expect([isOurs('anything.example'), isOurs(undefined)]).toEqual([true, true])

@@ -1,10 +1,10 @@
 /**
- * Which names this server answers to. A web page can make a browser send requests to a name of the
- * page's own that suddenly means 127.0.0.1; its `Host` gives it away. Only a server that listens on
- * this machine alone has something to hide from such a page: one that others reach is reached by
- * names we cannot know, and asks everybody for a token anyway.
+ * Which host names this server accepts. The owner of a web page can let the page's own host name
+ * lead to 127.0.0.1, so that a browser sends the page's requests to this server. The `Host` header
+ * shows that. Only a server that listens on this machine alone checks it: other servers can have
+ * names that we do not know, and every request there needs a token anyway.
  */
-import { isLoopbackName } from '../../settings/loopback.ts'
+import { isLoopbackName } from '../../validation/text-fields.ts'
 
 export type IsOurHost = (host: string | undefined) => boolean
 
@@ -24,7 +24,7 @@ export function hostCheck({ host, publicUrl }: HostNames): IsOurHost {
   }
 }
 
-/** Without its port; null for what is no name. */
+/** The host name without the port, or null if it is invalid. */
 function nameOf(given: string | undefined): string | null {
   const match = /^(\[[0-9a-f:.]+\]|[^\s:/?#@[\]]+)(?::\d{1,5})?$/i.exec(given ?? '')
   return match?.[1]?.toLowerCase().replace(/\.$/, '') ?? null

@@ -1,13 +1,13 @@
 /**
- * Notes when tokens are used, without a write per request: this process asks the store at most once
- * a minute and token, and never lets a request wait for it.
+ * Stores when a token was last used, without a write per request: each process writes at most once
+ * per minute and token, and no request waits for it.
  */
 import type { Clock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import type { StorePart } from '../../store.ts'
 
 const everyMs = 60_000
-/** Only right tokens come here, so this is more than anybody has. */
+/** Only valid tokens come here, and nobody has this many. */
 const rememberedMax = 10_000
 
 export type TouchToken = (id: string) => void

@@ -3,7 +3,7 @@ import type { Scheduler } from '../../scheduler.ts'
 import { systemScheduler } from '../../scheduler.ts'
 import { TokenWatch } from './token-watch.ts'
 
-/** A store that says these have ended, and a timer that fires when the test says so. */
+/** A store that says these tokens have ended, and a timer that the test fires. */
 function watching(ended: Set<string>) {
   const asked: (readonly string[])[] = []
   const due: (() => void)[] = []
@@ -26,7 +26,7 @@ function watching(ended: Set<string>) {
   return { watch: new TokenWatch(store, scheduler), asked, due }
 }
 
-test('a token that ended elsewhere is found by one question for all that are held', async () => {
+test('one question for all held tokens finds a token that ended in another process', async () => {
   const ended = new Set<string>()
   const { watch, asked, due } = watching(ended)
   const [one, same, other] = [watch.watch('a'), watch.watch('a'), watch.watch('b')]
@@ -37,7 +37,7 @@ test('a token that ended elsewhere is found by one question for all that are hel
   expect(asked).toEqual([['a', 'b']])
 })
 
-test('nothing is asked while nothing is held', async () => {
+test('no question is asked while no token is held', async () => {
   const { watch, asked, due } = watching(new Set())
   expect(due).toHaveLength(0)
   const { release } = watch.watch('a')
@@ -49,9 +49,9 @@ test('nothing is asked while nothing is held', async () => {
   expect(due).toHaveLength(0)
 })
 
-test('one that is told of here ends at once, and only that', () => {
+test('a token that ends in this process ends at once, and no other does', () => {
   const { watch } = watching(new Set())
   const [one, other] = [watch.watch('a'), watch.watch('b')]
-  watch.tell(['a', 'never held'])
+  watch.endRequestsOf(['a', 'never held'])
   expect([one.ended.aborted, other.ended.aborted]).toEqual([true, false])
 })

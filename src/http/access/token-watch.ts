@@ -1,6 +1,6 @@
 /**
- * Ends what a token holds open when the token ends: streams and long-polls. In this process at
- * once; for tokens that another process revoked, or that ran out, by one query for all of them.
+ * Ends the open streams and long-polls of a token when the token is revoked or expires. If this
+ * process revoked it, that happens at once. Otherwise one query per second finds all ended tokens.
  */
 import type { Cancel, Scheduler } from '../../scheduler.ts'
 import type { StorePart } from '../../store.ts'
@@ -8,9 +8,9 @@ import type { StorePart } from '../../store.ts'
 const pollMs = 1000
 
 export interface WatchedToken {
-  /** Fires when the token was revoked or ran out. */
+  /** Aborts when the token is revoked or expires. */
   readonly ended: AbortSignal
-  /** To be called when nothing is held open any more. */
+  /** Call this when the request has ended. */
   readonly release: () => void
 }
 
@@ -39,8 +39,8 @@ export class TokenWatch {
     }
   }
 
-  /** These tokens are over. */
-  tell(tokenIds: readonly string[]): void {
+  /** Call this with tokens that were revoked or have expired. */
+  endRequestsOf(tokenIds: readonly string[]): void {
     for (const id of tokenIds) {
       for (const controller of this.#held.get(id) ?? []) controller.abort()
     }
@@ -58,9 +58,9 @@ export class TokenWatch {
 
   async #ask(): Promise<void> {
     try {
-      this.tell(await this.#store.tokens.ended([...this.#held.keys()]))
+      this.endRequestsOf(await this.#store.tokens.ended([...this.#held.keys()]))
     } catch {
-      // The store is away: it is asked again in a second.
+      // The store cannot be reached. It is asked again in a second.
     }
   }
 }

@@ -1,4 +1,6 @@
-/** Answers what is not even HTTP, or not in time: too early for routes, so written by hand. */
+/**
+ * Answers requests that are not valid HTTP or too slow. No route is reached, so it is done here.
+ */
 import type { Socket } from 'node:net'
 import { STATUS_CODES } from 'node:http'
 import { HttpProblem, problemDocument, problemType } from './problem.ts'
@@ -14,7 +16,7 @@ export function answerClientError(
   socket: Socket,
   requestId: string,
 ): void {
-  // With an answer on its way already, more bytes would be taken for a part of it.
+  // If an answer has already begun, further bytes would count as a part of it.
   const answered = '_httpMessage' in socket && socket._httpMessage !== null
   if (error.code === 'ECONNRESET' || !socket.writable || answered) {
     socket.destroy(error)

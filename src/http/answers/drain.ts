@@ -1,28 +1,28 @@
 /**
- * Closing without refusing what was accepted: the server goes on listening until the requests in
- * hand when closing began are answered, and from then on keeps no connection open for another. One
- * on which nothing was ever asked (browsers open them ahead) is not waited for.
+ * Closes the server without refusing accepted requests: it listens until all requests that were
+ * open at the start of closing are answered. Meanwhile each answer closes its connection.
+ * Connections without any request, which browsers open in advance, are closed at the end.
  */
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 export function drainOnClose(server: FastifyInstance, stopping: AbortSignal | undefined): void {
-  const inHand = new Map<FastifyRequest, PromiseWithResolvers<void>>()
-  const silent = new Set<Socket>()
+  const openRequests = new Map<FastifyRequest, PromiseWithResolvers<void>>()
+  const socketsWithoutRequest = new Set<Socket>()
   let closing = false
 
   server.server.on('connection', (socket) => {
-    silent.add(socket)
-    socket.once('close', () => silent.delete(socket))
+    socketsWithoutRequest.add(socket)
+    socket.once('close', () => socketsWithoutRequest.delete(socket))
   })
 
   server.addHook('onRequest', (request, reply, done) => {
     const ended = Promise.withResolvers<void>()
-    inHand.set(request, ended)
-    silent.delete(request.raw.socket)
-    // Also when the caller hangs up, after which no answer is ever finished.
+    openRequests.set(request, ended)
+    socketsWithoutRequest.delete(request.raw.socket)
+    // `close` also comes if the caller disconnects and the answer is never finished.
     reply.raw.once('close', () => {
-      inHand.delete(request)
+      openRequests.delete(request)
       ended.resolve()
     })
     done()
@@ -35,7 +35,7 @@ export function drainOnClose(server: FastifyInstance, stopping: AbortSignal | un
 
   server.addHook('preClose', async () => {
     closing = true
-    await Promise.all([...inHand.values()].map(({ promise }) => promise))
-    for (const socket of silent) socket.destroy()
+    await Promise.all([...openRequests.values()].map(({ promise }) => promise))
+    for (const socket of socketsWithoutRequest) socket.destroy()
   })
 }

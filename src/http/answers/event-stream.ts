@@ -1,7 +1,7 @@
 /**
- * The audit as server-sent events. The id of an event is its place in the order of commits, which
- * is what a reader names when it comes again. A place without an event is told at the start and
- * with every heartbeat: a reader keeps it, and shows nothing.
+ * The audit as server-sent events. The id of an event is its number in the order of commits. A
+ * reader sends the last id when it connects again. At the start, and while nothing happens, a
+ * `ping` event gives the reader the current number.
  */
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
@@ -9,17 +9,17 @@ import type { AuditNews } from '../../audit/feed.ts'
 import type { AuditRow } from '../../domain/audit.ts'
 import { auditView } from '../../contract/audit.ts'
 
-/** Two or three pages at most wait for a reader that is slower than the store. */
+/** At most two or three pages wait for a reader that is slower than the store. */
 const bufferedBytesMax = 64 * 1024
 
-/** Ends with `news`, which has to end when `gone` fires. */
+/** Ends when `news` ends. `news` must end when `gone` aborts. */
 export function sendNews(
   reply: FastifyReply,
   news: AsyncGenerator<AuditNews, void>,
   gone: AbortSignal,
 ): FastifyReply {
   gone.addEventListener('abort', () => {
-    // Whoever does not read would keep the server from ending. It comes again where it was.
+    // A reader that stopped reading would delay the stop of the server. It can connect again.
     if (reply.raw.writableLength > 0) reply.raw.destroy()
   })
   return reply
@@ -35,7 +35,7 @@ async function* texts(news: AsyncGenerator<AuditNews, void>): AsyncGenerator<str
   }
 }
 
-/** An event, not a comment: a page hears that the stream lives, and its browser the place. */
+/** An event and not a comment, so that a web page sees it and the browser stores its id. */
 const pingText = (order: number): string => `id: ${order}\nevent: ping\ndata: {}\n\n`
 
 function eventText(row: AuditRow): string {

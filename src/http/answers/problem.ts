@@ -1,8 +1,8 @@
 /**
- * Every refusal and failure as a problem document.
+ * Answers every refusal and failure with a problem document.
  *
- * What must hold: an error that is not expected shows the caller nothing but the request id, under
- * which the log has the rest.
+ * What must hold: after an unexpected error the caller sees only the request id. The log has the
+ * details under that id.
  */
 import { STATUS_CODES } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -22,7 +22,7 @@ interface HttpProblemOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A refusal that the door itself decides on. */
+/** A refusal by the HTTP layer itself. */
 export class HttpProblem extends Error {
   readonly status: number
   readonly code: string
@@ -40,7 +40,7 @@ export const problemType = 'application/problem+json; charset=utf-8'
 
 const retryAfter = { 'retry-after': '1' }
 
-/** What the framework refuses by itself, in our words. */
+/** Refusals by the framework, in our words. */
 const frameworkProblems: Readonly<Record<string, HttpProblem>> = {
   FST_ERR_BAD_URL: new HttpProblem(400, 'bad_url', 'The path is not valid percent-encoded UTF-8.'),
   FST_ERR_CTP_BODY_TOO_LARGE: new HttpProblem(
@@ -61,7 +61,7 @@ const frameworkProblems: Readonly<Record<string, HttpProblem>> = {
   ),
 }
 
-/** The error as the caller may see it; null when it is none of theirs to know. */
+/** The problem that the caller may see, or null for an unexpected error. */
 function asProblem(error: unknown): HttpProblem | null {
   if (error instanceof HttpProblem) return error
   const kind = problemKindOf(error)
@@ -79,7 +79,7 @@ function ofKind(error: HoldfastError, { status }: ProblemKind): HttpProblem {
   })
 }
 
-/** The message begins with the field's name, which is given beside it here. */
+/** Removes the field's name from the start of the message, because the answer has it separately. */
 function fieldErrorOf({ field, message }: InvalidInputError): FieldError {
   const named = `${field} `
   return { field, message: message.startsWith(named) ? message.slice(named.length) : message }

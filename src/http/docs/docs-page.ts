@@ -1,6 +1,6 @@
 /**
- * The page that shows the interface to people: one file, made once, with nothing fetched but the
- * OpenAPI document. Its own script and style are allowed by their hashes, and nothing else is.
+ * The page that shows the API to people. It is one file, made once, and fetches only the OpenAPI
+ * document. The content security policy allows only its own script and style, by their hashes.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ function part(name: string): string {
   return readFileSync(new URL(name, import.meta.url), 'utf8')
 }
 
-/** The policy lets no other script in, so what are modules here becomes one. */
+/** The policy allows only one script, so the modules are joined into one. */
 function inlined(name: string): string {
   return part(name)
     .replaceAll(/^import [^']* from '[^']*'\n/gm, '')
@@ -25,7 +25,7 @@ const script = ['elements.js', 'schema.js', 'operation.js', 'page.js'].map(inlin
 
 export const docsPage = {
   script,
-  // Replaced by functions: in a plain replacement text `$&` has a meaning.
+  // Functions, because `$&` has a special meaning in a replacement text.
   html: part('page.html')
     .replace('<style>', () => `<style>${style}`)
     .replace('<script type="module">', (tag) => tag + script),

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document, made from the routes and their schemas, and what every operation shares:
- * its problems, its security, the idempotency key of a POST.
+ * The OpenAPI document. It is made from the routes and their schemas. This file adds what all
+ * operations share: problems, security, and the idempotency key of a POST.
  */
 import swagger from '@fastify/swagger'
 import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastify'
@@ -11,16 +11,18 @@ import type { HttpDeps } from '../deps.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** How the state of things may refuse it. */
+    /** The codes of its 409 answers. */
     conflicts?: readonly ConflictCode[]
-    /** What an answer means here, by status, where the plain meaning says too little. */
+    /** By status: what an answer means, if the general meaning says too little. */
     answers?: Readonly<Record<number, string>>
-    /** Statuses of refusals that its schema does not tell of; `answers` says what they mean. */
+    /** Statuses of refusals that its schema does not show. `answers` says what they mean. */
     refusals?: readonly number[]
   }
 }
 
-/** Carry from route to document what a schema cannot say; they do not stay in it. */
+/**
+ * These carry facts from a route to the document that a schema cannot say. They are then removed.
+ */
 const optionalBody = 'x-optional-body'
 const ownMeanings = 'x-own-meanings'
 
@@ -40,7 +42,7 @@ const meanings: Readonly<Record<string, string>> = {
   503: 'The store does not answer. Try again after `Retry-After` seconds.',
 }
 
-/** Adds to a route, before it is set up, the problems that it can answer with. */
+/** Adds the possible problems to a route before it is registered. */
 export function describeProblems(route: RouteOptions): void {
   const { schema, config } = route
   if (schema === undefined || schema.hide === true) return
@@ -131,14 +133,14 @@ function withSharedParts(document: Json): Json {
     }
   }
   for (const { post } of Object.values(paths)) {
-    // A key belongs to a token; without one there is nobody it could belong to.
+    // A key belongs to a token, so a route without tokens has none.
     if (post === undefined || (post['security'] as unknown[] | undefined)?.length === 0) continue
     post['parameters'] = [...((post['parameters'] as Json[] | undefined) ?? []), idempotencyKey]
   }
   return { ...document, components: usedComponents(document) }
 }
 
-/** Every named schema is written in a form for requests and one for answers; most need one. */
+/** Each named schema exists in a form for requests and one for answers. Unused ones are removed. */
 function usedComponents(document: Json): Json {
   const all = document['components'] as Json
   const schemas = all['schemas'] as Json

@@ -1,6 +1,6 @@
 /**
- * The list of what this server answers to, kept by the server itself as routes are added. It tells
- * a known path under a wrong method from an unknown path, and lets tests walk every endpoint.
+ * The list of the server's endpoints, filled as routes are added. With it, a wrong method on a
+ * known path can be told from an unknown path, and tests can try every endpoint.
  */
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import type { Scope } from '../../operations/caller.ts'
@@ -31,8 +31,8 @@ export function recordEndpoints(server: FastifyInstance): void {
 }
 
 /**
- * Refuses what no route is meant for. A fixed path is looked at also when a pattern took the
- * request: `GET /v1/runs/lease` is a wrong method, not a run named "lease".
+ * Refuses a request that no route is meant for. A fixed path goes before a pattern:
+ * `GET /v1/runs/lease` is a wrong method, not a run with the id "lease".
  */
 export function refuseUnknown(server: FastifyInstance, request: FastifyRequest): void {
   const path = request.url.split('?', 1)[0] ?? ''

@@ -8,7 +8,7 @@ const replyOf = (destroyed: boolean) => {
   return { raw, reply: { raw } as unknown as FastifyReply }
 }
 
-it('fires when the caller leaves or the server stops, and leaves nothing behind', () => {
+it('the signal fires when the caller leaves or the server stops, and leaves nothing behind', () => {
   const stopping = new AbortController()
   const [one, other] = [replyOf(false), replyOf(false)]
   const left = goneSignal(one.reply, stopping.signal)
@@ -20,7 +20,7 @@ it('fires when the caller leaves or the server stops, and leaves nothing behind'
   expect(stopped.aborted).toBe(true)
 })
 
-it('has fired for a caller who left before', () => {
+it('the signal has already fired for a caller that left before', () => {
   const stopping = new AbortController()
   expect(goneSignal(replyOf(true).reply, stopping.signal).aborted).toBe(true)
   expect(getEventListeners(stopping.signal, 'abort')).toHaveLength(0)

@@ -1,4 +1,4 @@
-/** Fires when holding a request on has no point: its caller left, or we are leaving. */
+/** Tells a long-poll or stream when to end: its caller disconnected, or the server stops. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerOf } from '../app.ts'
 import { endedToken } from '../access/authenticate.ts'
@@ -6,11 +6,11 @@ import type { HttpDeps } from '../deps.ts'
 
 export interface HeldRequest {
   readonly signal: AbortSignal
-  /** Throws when the caller's token ended meanwhile: nothing is answered to it. */
+  /** Throws if the caller's token ended meanwhile, so that the caller gets no answer. */
   check(): void
 }
 
-/** For a request that may be held open: it also ends with the token it was made with. */
+/** For a request that may stay open. It also ends when the caller's token ends. */
 export function heldRequest(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -35,14 +35,14 @@ export function goneSignal(reply: FastifyReply, stopping: AbortSignal | undefine
   const controller = new AbortController()
   const abort = (): void => controller.abort()
   if (stopping?.aborted === true) abort()
-  // Gone already: no event will say so later.
+  // If the caller has already disconnected, no event will come.
   if (reply.raw.destroyed) {
     abort()
     return controller.signal
   }
   stopping?.addEventListener('abort', abort, { once: true })
   reply.raw.once('close', () => {
-    // The server's signal outlives every request; a listener left on it would too.
+    // The server's signal lives longer than the request, so the listener must be removed.
     stopping?.removeEventListener('abort', abort)
     abort()
   })

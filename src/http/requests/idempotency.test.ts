@@ -36,7 +36,7 @@ describe('an idempotency key', () => {
     }
   })
 
-  test('knows a body by its value, whatever order its keys came in', () => {
+  test('recognizes a body by its value, whatever the order of its keys is', () => {
     const { bodyHash } = once({ body: { a: [1, { b: 2, c: null }], d: 'x' } })
     expect(once({ body: { d: 'x', a: [1, { c: null, b: 2 }] } }).bodyHash).toBe(bodyHash)
     const others = [
@@ -59,7 +59,7 @@ describe('an idempotency key', () => {
     expect(() => once({ key: 'k2' }).open(sealed)).toThrow()
   })
 
-  test('does not open an answer that somebody changed', () => {
+  test('does not open an answer that was changed', () => {
     const bytes = Buffer.from(once().seal('answer'), 'base64url')
     bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1
     expect(() => once().open(bytes.toString('base64url'))).toThrow()

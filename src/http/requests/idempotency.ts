@@ -1,7 +1,7 @@
 /**
- * The header Idempotency-Key, prepared for the store.
+ * Checks the header Idempotency-Key and prepares it for the store.
  *
- * What must hold: a key belongs to one token, method and path; its answer is sealed with the
+ * What must hold: a key belongs to one token, method and path. Its answer is encrypted with the
  * caller's own bearer token, which is not stored anywhere.
  */
 import type { FastifyRequest } from 'fastify'
@@ -12,7 +12,7 @@ import { sealedOnce } from '../../operations/sealed-answer.ts'
 import { bearerOf } from '../access/authenticate.ts'
 import { invalid } from './validation.ts'
 
-/** Refuses a malformed key before anything is done under it. */
+/** Refuses a malformed key before anything is done. */
 export function checkIdempotencyKey(request: FastifyRequest): void {
   const given = request.headers['idempotency-key']
   if (given === undefined || request.method !== 'POST') return
@@ -32,7 +32,7 @@ export function onceOf(request: FastifyRequest, random: Random): IdempotencyKey 
   return sealedOnce({ call, input: sorted(request.body ?? {}), secret: bearer }, random)
 }
 
-/** The same value whatever order its keys were sent in: objects become sorted pairs. */
+/** Returns the same value for any order of keys: objects become sorted pairs. */
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return ['array', ...value.map(sorted)]

@@ -1,11 +1,11 @@
-/** What a log line says of a request: its id, and the run or webhook that it is about. */
+/** What a log line says about a request: its id, and the run or webhook that it is about. */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../../clock.ts'
 import { makeId } from '../../ids.ts'
 import type { Random } from '../../random.ts'
 
-/** The caller's own id when it is harmless to log and echo, else one of ours. */
+/** The caller's own id if it is safe to log and return, or else a new one. */
 export function requestIds(clock: Clock, random: Random) {
   return (request: Pick<IncomingMessage, 'headers'>): string => {
     const given = request.headers['x-request-id']
@@ -14,7 +14,7 @@ export function requestIds(clock: Clock, random: Random) {
   }
 }
 
-/** A path may hold anything, of any length. */
+/** A path can contain any text of any length, so only such an id is logged. */
 const idForm = /^[A-Za-z0-9_-]{1,100}$/
 
 export function logContext(request: FastifyRequest): Readonly<Record<string, string>> {

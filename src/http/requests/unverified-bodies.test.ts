@@ -13,7 +13,7 @@ const limits: BodyLimits = {
   readMs: 2,
 }
 
-/** Timers fire when a test says so. */
+/** Timers that the test fires. */
 class HandTimers implements Scheduler {
   readonly timers = new Map<object, { readonly ms: number; readonly task: () => void }>()
   readonly soon = (task: () => void) => systemScheduler.soon(task)
@@ -50,8 +50,8 @@ function room() {
   return { timers, bodies, begin, used }
 }
 
-describe('bodies that nobody has verified', () => {
-  test('share one room: a further one waits, and is let in when another ends', async () => {
+describe('bodies that are not verified yet', () => {
+  test('share one limit of memory: the next one waits until another ends', async () => {
     const { timers, bodies, begin, used } = room()
     const first = begin(60)
     await used(60)
@@ -69,7 +69,7 @@ describe('bodies that nobody has verified', () => {
     expect(timers.timers.size).toBe(0)
   })
 
-  test('that find no room in time are to be sent again', async () => {
+  test('that find no room in time must be sent again', async () => {
     const { timers, bodies, begin, used } = room()
     begin(60)
     await used(60)
@@ -81,7 +81,7 @@ describe('bodies that nobody has verified', () => {
     expect(second.stream.destroyed).toBe(false)
   })
 
-  test('that are small find room although large ones fill theirs', async () => {
+  test('that are small find room even if large ones fill theirs', async () => {
     const { begin, used } = room()
     begin(60)
     await used(60)
@@ -91,7 +91,7 @@ describe('bodies that nobody has verified', () => {
     }
   })
 
-  test('that each wait for room another holds are not all lost: the last gives way', async () => {
+  test('that wait for each other’s room are not all lost: the last one is refused', async () => {
     const { begin, used } = room()
     const first = begin(30)
     await used(30)
@@ -106,7 +106,7 @@ describe('bodies that nobody has verified', () => {
     await used(0)
   })
 
-  test('take room only for what has come, and give it back when the sender leaves', async () => {
+  test('use room only for the bytes that have arrived, and give it back when the sender leaves', async () => {
     const { bodies, begin, used } = room()
     const { stream, read } = begin(20)
     await used(20)
@@ -116,7 +116,7 @@ describe('bodies that nobody has verified', () => {
     expect(bodies.usedBytes).toBe(0)
   })
 
-  test('that are too large or too slow are given up, with an answer', async () => {
+  test('that are too large or too slow are refused with an answer', async () => {
     const { timers, bodies, begin, used } = room()
     const large = begin(50)
     await used(50)

@@ -1,12 +1,14 @@
 /**
- * Reads bodies of which nobody knows yet whether they are signed, in a room of limited size that
- * all connections share: whoever has no secret cannot make us keep more than that.
+ * Reads bodies whose signature is not checked yet. All connections share one limited amount of
+ * memory for them, so a sender without the secret cannot make the server use more.
  *
- * What must hold: only bytes that have arrived take room, not what a sender says will come. A body
- * that finds no room is not refused but waits, unread, for a few seconds; then it is a 503, which
- * GitHub shows as failed and catch-up fetches. No body waits for one that waits for it. Large
- * bodies leave a part of the room to small ones, and nobody may take longer than GitHub itself
- * would wait for an answer.
+ * What must hold:
+ * - Only bytes that have arrived count, not the announced length.
+ * - If there is no room, a body waits unread for a few seconds. Then it is refused with 503. GitHub
+ *   shows that as failed, and catch-up fetches the webhook.
+ * - No two bodies wait for each other.
+ * - Large bodies leave a part of the room to small ones.
+ * - No body may take longer than GitHub itself waits for an answer.
  */
 import type { Readable } from 'node:stream'
 import type { Cancel, Scheduler } from '../../scheduler.ts'
@@ -15,11 +17,11 @@ import { HttpProblem } from '../answers/problem.ts'
 const mib = 1024 * 1024
 
 export interface BodyLimits {
-  /** Of one body. */
+  /** For one body. */
   readonly bytesMax: number
-  /** Of all bodies together. */
+  /** For all bodies together. */
   readonly roomBytes: number
-  /** Of that, what only the first `smallBytes` of each body may use. */
+  /** The part of the room that only the first `smallBytes` of each body may use. */
   readonly keptForSmallBytes: number
   readonly smallBytes: number
   readonly waitMs: number
@@ -51,7 +53,7 @@ interface Reader {
 export class UnverifiedBodies {
   readonly #limits: BodyLimits
   readonly #scheduler: Scheduler
-  /** In the order in which they began. */
+  /** In the order of their start. */
   readonly #readers = new Set<Reader>()
   #used = 0
 
@@ -60,12 +62,12 @@ export class UnverifiedBodies {
     this.#limits = limits
   }
 
-  /** Bytes that are kept now. */
+  /** The bytes that are in use now. */
   get usedBytes(): number {
     return this.#used
   }
 
-  /** The whole body, which stops counting when `release` is called. */
+  /** Resolves with the whole body. Its bytes count until `release` is called. */
   async read(stream: Readable): Promise<{ readonly body: Buffer; readonly release: () => void }> {
     const chunks: Buffer[] = []
     const reader: Reader = { taken: 0, wait: null }
@@ -73,7 +75,7 @@ export class UnverifiedBodies {
     const release = (): void => {
       if (!this.#readers.delete(reader)) return
       this.#used -= reader.taken
-      this.#letIn()
+      this.#admitWaiting()
     }
     try {
       for await (const chunk of this.#chunks(stream)) {
@@ -88,7 +90,7 @@ export class UnverifiedBodies {
     return { body: Buffer.concat(chunks, reader.taken), release }
   }
 
-  /** Leaving early does not destroy the stream: its connection has an answer to carry. */
+  /** Stopping early does not destroy the stream, because its connection must carry the answer. */
   async *#chunks(stream: Readable): AsyncGenerator<Buffer, void> {
     const late = Promise.withResolvers<never>()
     late.promise.catch(() => undefined)
@@ -141,7 +143,7 @@ export class UnverifiedBodies {
     })
   }
 
-  #letIn(): void {
+  #admitWaiting(): void {
     for (const reader of this.#readers) {
       if (reader.wait === null || this.#used + reader.wait.bytes > reader.wait.room) continue
       this.#take(reader, reader.wait.bytes)
@@ -150,7 +152,7 @@ export class UnverifiedBodies {
     this.#refuseWhereAllWait()
   }
 
-  /** Where each waits for room another holds, none could end: the last that began gives way. */
+  /** If every body that has room waits for more, none could end. So the newest is refused. */
   #refuseWhereAllWait(): void {
     const holders = [...this.#readers].filter(({ taken }) => taken > 0)
     if (holders.length > 1 && holders.every(({ wait }) => wait !== null)) {
@@ -162,7 +164,7 @@ export class UnverifiedBodies {
 export const tooLarge = (): HttpProblem =>
   new HttpProblem(413, 'body_too_large', 'A webhook is at most 25 MB.')
 
-/** The sender's doing, so it is answered, should anybody still listen, and not logged as ours. */
+/** The sender caused this, so it gets an answer, and the log does not show a server error. */
 const brokenOff = (): HttpProblem =>
   new HttpProblem(400, 'bad_content_length', 'The body broke off before its end.')
 

@@ -1,24 +1,25 @@
 /**
- * Checks requests against the contract and says what is wrong with them.
+ * Checks requests against the contract.
  *
- * 400 is for a wrong shape (a field missing, unknown or of another type, a bad path), 422 for a
- * right shape with an invalid value. Where both occur, the shape is named first.
+ * 400 is for a wrong shape: a field is missing, unknown or has another type, or the path is bad.
+ * 422 is for a right shape with an invalid value. If both occur, the answer is 400 and names the
+ * shape.
  */
 import type { FastifySchemaCompiler } from 'fastify'
 import type { z } from 'zod'
-import { clauses, sentence } from '../../sentences.ts'
+import { clauses, sentence } from '../../texts/sentences.ts'
 import { findingsOf, type Finding } from '../../validation/findings.ts'
 import { formFor } from '../../contract.ts'
 import { HttpProblem, type FieldError } from '../answers/problem.ts'
 
-/** Enough to fix a request by; a body can be wrong in a hundred thousand places. */
+/** A body can be wrong in a hundred thousand places. */
 const errorsMax = 20
 
 type Part = 'body' | 'params' | 'querystring' | 'headers'
 
 export const checkRequest: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   return (sent: unknown) => {
-    // The framework says null where no body came.
+    // For the framework, null means that there is no body.
     const data = httpPart === 'body' && sent === null ? undefined : sent
     const form = formFor(schema, data)
     const checked = form.safeParse(data)
@@ -48,7 +49,7 @@ export function invalid(status: 400 | 422, found: readonly FieldError[]): HttpPr
   return new HttpProblem(status, code, sentence(shortened(detail)), { errors })
 }
 
-/** A field's name comes from the caller and goes to logs and screens. */
+/** A field's name comes from the caller, and logs and screens show it. */
 function printable(name: string): string {
   return shortened(name.replaceAll(/[\p{Cc}\p{Cs}\u2028\u2029]/gu, '\uFFFD'), 100)
 }

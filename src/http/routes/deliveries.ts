@@ -14,26 +14,28 @@ import {
   retryManyBody,
   skipBody,
 } from '../../contract.ts'
-import { confirmDelivery } from '../../operations/deliveries/confirm-delivery.ts'
-import { getDelivery } from '../../operations/deliveries/get-delivery.ts'
-import { listBudgets } from '../../operations/deliveries/list-budgets.ts'
-import { listDeliveries } from '../../operations/deliveries/list-deliveries.ts'
-import { retryDeliveries } from '../../operations/deliveries/retry-deliveries.ts'
-import { retryDelivery } from '../../operations/deliveries/retry-delivery.ts'
-import { skipDelivery } from '../../operations/deliveries/skip-delivery.ts'
-import { unblockIdentity } from '../../operations/deliveries/unblock-identity.ts'
+import {
+  confirmDelivery,
+  getDelivery,
+  listBudgets,
+  listDeliveries,
+  retryDeliveries,
+  retryDelivery,
+  skipDelivery,
+  unblockIdentity,
+} from '../../operations/deliveries.ts'
 import { callerOf, type App } from '../app.ts'
 import type { HttpDeps } from '../deps.ts'
 import { onceOf } from '../requests/idempotency.ts'
 
 export function deliveryRoutes(app: App, deps: HttpDeps): void {
-  lookRoutes(app, deps)
+  readRoutes(app, deps)
   retryRoutes(app, deps)
   closeRoutes(app, deps)
   budgetRoutes(app, deps)
 }
 
-function lookRoutes(app: App, deps: HttpDeps): void {
+function readRoutes(app: App, deps: HttpDeps): void {
   app.get(
     '/v1/deliveries',
     {
@@ -42,8 +44,7 @@ function lookRoutes(app: App, deps: HttpDeps): void {
         operationId: 'listDeliveries',
         tags: ['Deliveries'],
         summary: 'List deliveries',
-        description:
-          'What has to be sent or was sent, newest first. All filters apply ' + 'together.',
+        description: 'What has to be sent or was sent, newest first. All filters apply together.',
         querystring: deliveriesQuery,
         response: { 200: deliveryList },
       },

@@ -1,8 +1,11 @@
-/** For the one who runs the process: is it alive, can it serve. */
-import type { App } from '../app.ts'
-import { health } from '../../contract.ts'
+/** The state of the server: whether it is alive and ready, its metrics, and the doctor's report. */
+import { type App, callerOf } from '../app.ts'
+import { health, doctorReport } from '../../contract.ts'
 import type { HttpDeps } from '../deps.ts'
 import { HttpProblem } from '../answers/problem.ts'
+import { z } from 'zod'
+import { anyToken } from '../../operations/reach.ts'
+import { getDoctorReport } from '../../operations/doctor.ts'
 
 export function healthRoutes(app: App, { store, readiness }: HttpDeps): void {
   app.get(
@@ -43,5 +46,47 @@ export function healthRoutes(app: App, { store, readiness }: HttpDeps): void {
       }
       return reply.code(200).send({ status: 'ok' })
     },
+  )
+}
+
+export function metricsRoutes(app: App, { metricsPage }: HttpDeps): void {
+  app.get(
+    '/metrics',
+    {
+      config: { access: { scopes: anyToken } },
+      schema: {
+        operationId: 'getMetrics',
+        tags: ['Server'],
+        summary: 'Metrics',
+        description: 'Counts and measures of this process, and of the store, for Prometheus.',
+        response: {
+          200: { description: 'The measures.', content: { 'text/plain': { schema: z.string() } } },
+        },
+      },
+    },
+    async (_request, reply) => {
+      const text = await metricsPage.text()
+      return reply.code(200).type(metricsPage.contentType).send(text)
+    },
+  )
+}
+
+export function doctorRoutes(app: App, deps: HttpDeps): void {
+  app.get(
+    '/v1/doctor',
+    {
+      config: { access: getDoctorReport.reach },
+      schema: {
+        operationId: 'getDoctorReport',
+        tags: ['Server'],
+        summary: 'Examine the server',
+        description:
+          'Checks configuration, store, runs, webhooks and GitHub, and says how to fix each ' +
+          'problem. The status is 200 even if there is a problem; see `ok`.',
+        response: { 200: doctorReport },
+      },
+    },
+    async (request, reply) =>
+      reply.code(200).send(await getDoctorReport(deps, callerOf(request), undefined)),
   )
 }

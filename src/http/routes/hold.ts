@@ -11,10 +11,7 @@ import {
   run,
   runParams,
 } from '../../contract.ts'
-import { completeRun } from '../../operations/runs/complete-run.ts'
-import { heartbeatRun } from '../../operations/runs/heartbeat-run.ts'
-import { leaseRun } from '../../operations/runs/lease-run.ts'
-import { releaseRun } from '../../operations/runs/release-run.ts'
+import { completeRun, heartbeatRun, leaseRun, releaseRun } from '../../operations/runs.ts'
 import { callerOf, type App } from '../app.ts'
 import type { HttpDeps } from '../deps.ts'
 import { heldRequest } from '../requests/held-request.ts'
@@ -41,7 +38,7 @@ function leaseRoute(app: App, deps: HttpDeps): void {
         tags: ['Work'],
         summary: 'Lease a pending run',
         description:
-          'Takes the run that has waited longest. With `wait_ms` the request waits ' + 'for one.',
+          'Takes the run that has waited longest. With `wait_ms` the request waits for one.',
         body: leaseBody,
         response: { 200: leased, 204: nothing },
       },
@@ -96,8 +93,7 @@ function releaseRoute(app: App, deps: HttpDeps): void {
         operationId: 'releaseRun',
         tags: ['Work'],
         summary: 'Release a run',
-        description:
-          'Gives the run back. It waits for another worker, and no attempt is ' + 'counted.',
+        description: 'Gives the run back. It waits for another worker, and no attempt is counted.',
         params: runParams,
         body: releaseBody,
         response: { 200: run },

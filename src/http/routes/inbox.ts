@@ -1,4 +1,4 @@
-/** The inbox: every webhook that was taken, and what became of it. */
+/** The inbox: every stored webhook and its outcome; and catch-up for webhooks that were missed. */
 import {
   inboxEntry,
   inboxEntryWithBody,
@@ -6,10 +6,9 @@ import {
   inboxParams,
   inboxQuery,
   noFields,
+  catchUpReport,
 } from '../../contract.ts'
-import { getInboxEntry } from '../../operations/inbox/get-inbox-entry.ts'
-import { listInbox } from '../../operations/inbox/list-inbox.ts'
-import { replayInboxEntry } from '../../operations/inbox/replay-inbox-entry.ts'
+import { catchUp, getInboxEntry, listInbox, replayInboxEntry } from '../../operations/inbox.ts'
 import { callerOf, type App } from '../app.ts'
 import type { HttpDeps } from '../deps.ts'
 import { onceOf } from '../requests/idempotency.ts'
@@ -74,5 +73,27 @@ export function inboxRoutes(app: App, deps: HttpDeps): void {
       const view = await replayInboxEntry(deps, callerOf(request), request.params, { once })
       return reply.code(202).send(view)
     },
+  )
+}
+
+export function catchUpRoutes(app: App, deps: HttpDeps): void {
+  app.post(
+    '/v1/catchup',
+    {
+      config: { access: catchUp.reach },
+      schema: {
+        operationId: 'catchUp',
+        tags: ['Webhooks'],
+        summary: 'Catch up with GitHub',
+        description:
+          "Reads GitHub's list of webhooks of the last three days and takes in those that did " +
+          'not arrive; then compares open pull requests with the existing runs. A server does ' +
+          'this at its start and every five minutes. Repeating it is safe.',
+        body: noFields,
+        response: { 200: catchUpReport },
+      },
+    },
+    async (request, reply) =>
+      reply.code(200).send(await catchUp(deps, callerOf(request), request.body)),
   )
 }

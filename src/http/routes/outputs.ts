@@ -8,8 +8,7 @@ import {
   statusBody,
   statusReported,
 } from '../../contract.ts'
-import { publishDelivery } from '../../operations/runs/publish-delivery.ts'
-import { reportRunStatus } from '../../operations/runs/report-run-status.ts'
+import { publishDelivery, reportRunStatus } from '../../operations/outputs.ts'
 import { callerOf, type App } from '../app.ts'
 import type { HttpDeps } from '../deps.ts'
 import { onceOf } from '../requests/idempotency.ts'

@@ -1,4 +1,4 @@
-/** The interface's own description: for programs, and as a page for people. */
+/** The description of this API: as an OpenAPI document, and as a page for people. */
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { anyToken } from '../../operations/reach.ts'

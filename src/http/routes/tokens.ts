@@ -1,4 +1,4 @@
-/** Scoped tokens: made, listed and taken away by the admin alone. */
+/** Scoped tokens. Only the admin can create, list and revoke them. */
 import {
   createdToken,
   nothing,
@@ -7,9 +7,7 @@ import {
   tokenParams,
   tokensQuery,
 } from '../../contract.ts'
-import { createToken } from '../../operations/tokens/create-token.ts'
-import { deleteToken } from '../../operations/tokens/delete-token.ts'
-import { listTokens } from '../../operations/tokens/list-tokens.ts'
+import { createToken, deleteToken, listTokens } from '../../operations/tokens.ts'
 import { callerOf, type App } from '../app.ts'
 import type { HttpDeps } from '../deps.ts'
 import { onceOf } from '../requests/idempotency.ts'
@@ -69,7 +67,7 @@ export function tokenRoutes(app: App, deps: HttpDeps): void {
     },
     async (request, reply) => {
       await deleteToken(deps, callerOf(request), request.params)
-      tokenWatch.tell([request.params.id])
+      tokenWatch.endRequestsOf([request.params.id])
       return reply.code(204).send(null)
     },
   )

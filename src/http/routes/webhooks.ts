@@ -1,10 +1,11 @@
 /**
- * `POST /webhooks/github`: GitHub's deliveries.
+ * `POST /webhooks/github`: receives GitHub's webhooks.
  *
- * What must hold: the signature is checked over the bytes that came, before anything in them is
- * looked at; before a body is read its headers have GitHub's form, and all bodies that are not
- * verified yet share one limited room; what is refused leaves no trace; what is answered 2xx is
- * committed.
+ * What must hold:
+ * - The signature is checked over the received bytes before they are parsed.
+ * - A body is read only if the headers are as GitHub sends them. All bodies that are not verified
+ *   yet share one limited amount of memory.
+ * - A refused webhook is not stored. A webhook that is answered with 2xx is committed.
  */
 import type { FastifyRequest } from 'fastify'
 import { InvalidInputError } from '../../errors.ts'
@@ -23,7 +24,7 @@ const eventForm = /^[a-z0-9_]{1,64}$/
 export function webhookRoutes(app: App, deps: HttpDeps): void {
   const { intake, scheduler, failedAccess } = deps
   const bodies = new UnverifiedBodies(scheduler)
-  // A function of its own: while a refusal is held back, nothing keeps the refused body alive.
+  // A separate function, so that a refused body can be freed while its answer is delayed.
   const signedBody = async (request: FastifyRequest): Promise<Buffer | null> => {
     const { body, release } = await bodies.read(request.raw)
     const isSigned = intake.isSigned(body, headerOf(request, signatureHeader))
@@ -109,7 +110,7 @@ function wrongHeader(request: FastifyRequest, name: string, form: RegExp): HttpP
   return invalid(400, [{ field: name, message }])
 }
 
-/** What tells of the delivery. Its signature is none of the database's business. */
+/** The headers to store. The signature is not stored. */
 function githubHeaders({ headers }: FastifyRequest): Record<string, string> {
   const kept = Object.entries(headers).filter(
     ([name]) => name.startsWith('x-github-') || name === 'user-agent' || name === 'content-type',
@@ -128,5 +129,7 @@ function asBadRequest(error: unknown): never {
 
 const unsigned = (): HttpProblem =>
   new HttpProblem(401, 'bad_signature', 'The signature is missing or wrong.', {
-    hint: 'Set the same secret in the webhook on GitHub and in GITHUB_WEBHOOK_SECRET.',
+    hint:
+      'Set the same secret in the webhook on GitHub and in GITHUB_WEBHOOK_SECRET. In the sandbox, ' +
+      'sign with the secret in the file webhook-secret of the data folder.',
   })

@@ -1,7 +1,7 @@
 /** Settings that say who may call the server. */
-import { option } from '../option.ts'
-import { addressList, secret } from '../value-kind.ts'
-import { secretLengthMin } from './limits.ts'
+import { option } from './option.ts'
+import { addressList, secret } from './value-kind.ts'
+import { secretLengthMin } from './option.ts'
 
 export const accessOptions = {
   adminToken: option({

@@ -1,7 +1,7 @@
 /** Settings of the connection to GitHub, both ways. */
-import { option } from '../option.ts'
-import { line, privateKey, secret, secretList, webAddress } from '../value-kind.ts'
-import { secretLengthMin } from './limits.ts'
+import { option } from './option.ts'
+import { line, privateKey, secret, secretList, webAddress } from './value-kind.ts'
+import { secretLengthMin } from './option.ts'
 
 export const githubOptions = {
   githubApiUrl: option({

@@ -1,7 +1,7 @@
 /** Settings of what is published: how often, how fast and how. */
-import { option } from '../option.ts'
-import { hostList, line, wholeNumber } from '../value-kind.ts'
-import { dayMs } from './limits.ts'
+import { option } from './option.ts'
+import { hostList, line, wholeNumber } from './value-kind.ts'
+import { dayMs } from './option.ts'
 
 export const publishingOptions = {
   coalesceMs: option({

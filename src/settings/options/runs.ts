@@ -1,7 +1,7 @@
 /** Settings of all runs; what differs by run type is in the config file. */
-import { option } from '../option.ts'
-import { wholeNumber } from '../value-kind.ts'
-import { dayMs } from './limits.ts'
+import { option } from './option.ts'
+import { wholeNumber } from './value-kind.ts'
+import { dayMs } from './option.ts'
 
 export const runsOptions = {
   leaseMs: option({

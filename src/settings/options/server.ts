@@ -1,7 +1,7 @@
 /** Settings of the server process: where it listens, what it logs, how it stops. */
-import { option } from '../option.ts'
-import { choice, line, webAddress, wholeNumber } from '../value-kind.ts'
-import { dayMs } from './limits.ts'
+import { option } from './option.ts'
+import { choice, line, webAddress, wholeNumber } from './value-kind.ts'
+import { dayMs } from './option.ts'
 
 export const serverOptions = {
   host: option({

@@ -1,6 +1,6 @@
 /** Settings of the database. */
-import { option } from '../option.ts'
-import { databaseAddress, line } from '../value-kind.ts'
+import { option } from './option.ts'
+import { databaseAddress, line } from './value-kind.ts'
 
 export const storageOptions = {
   dataDir: option({

@@ -9,7 +9,7 @@ import {
   thread,
   type SimulatorClient,
 } from '../../../test/simulator/simulator-client.ts'
-import { makeAppJwt } from '../../github/app-jwt.ts'
+import { makeAppJwt } from '../../github/credentials/app-jwt.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const other = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey

@@ -1,10 +1,10 @@
 /**
- * The store's one clock on PostgreSQL is the server's, so that nodes whose own clocks differ agree
- * on when a lease ends. Between measurements it runs on this machine's monotonic clock, which no
- * one can set.
+ * On PostgreSQL the store uses the clock of the database server. So nodes with different clocks
+ * agree on when a lease ends. Between measurements the time is taken from this machine's monotonic
+ * clock, which nobody can set.
  *
- * That clock stands still while the machine is suspended. The wall clock does not: when the two
- * have moved by different amounts, one of them jumped, and the server is asked again before
+ * The monotonic clock stops while the machine is suspended. The wall clock does not. If the two
+ * have moved by different amounts, one of them jumped. Then the server is asked again before
  * anything is decided by its time.
  */
 import type { BackgroundLoop } from '../../background-loop.ts'
@@ -14,12 +14,12 @@ import { StoreUnavailableError } from '../../errors.ts'
 import type { Scheduler } from '../../scheduler.ts'
 
 const measureEveryMs = 30_000
-/** Three missed measurements: the two clocks may have drifted apart unnoticed. */
+/** After three missed measurements the two clocks may have drifted apart. */
 const knownForMs = 90_000
-/** A longer answer has waited for a connection or a busy machine; it says little of the clock. */
+/** A slower answer waited for a connection or a busy machine, so it measures the clock badly. */
 const roundTripMsGood = 20
 const samplesMax = 5
-/** Both are slewed alike; so far apart, one of them jumped. */
+/** NTP adjusts both clocks in the same way. If they differ by more, one of them jumped. */
 const divergenceMsMax = 1000
 
 export class ServerClock {
@@ -28,8 +28,8 @@ export class ServerClock {
   readonly #loop: BackgroundLoop
   #offset: number | null = null
   #measuredAt = -Infinity
-  /** Wall clock minus monotonic clock when it was measured. */
-  #apartMs = 0
+  /** Wall clock minus monotonic clock, at the time of the measurement. */
+  #clocksApartMs = 0
   #measuring: Promise<void> | null = null
 
   constructor(clock: Clock, scheduler: Scheduler, askServer: () => Promise<number>) {
@@ -39,7 +39,7 @@ export class ServerClock {
       scheduler,
       everyMs: measureEveryMs,
       pass: () => this.measure(),
-      onError: () => undefined, // the store's ping tells; the next pass tries again
+      onError: () => undefined, // the store's ping reports it, and the next pass tries again
     })
   }
 
@@ -53,8 +53,8 @@ export class ServerClock {
   }
 
   /**
-   * Half the round trip is the best guess of when the server looked at its clock, and as wrong as
-   * the trip was long: so the shortest of a few counts.
+   * The server probably read its clock at half the round trip. The error of that guess grows with
+   * the length of the trip, so the shortest of a few trips counts.
    */
   async measure(): Promise<void> {
     let shortestMs = Infinity
@@ -66,17 +66,17 @@ export class ServerClock {
       shortestMs = after - before
       this.#offset = server - (before + after) / 2
       this.#measuredAt = after
-      this.#apartMs = this.#clock.wallMs() - after
+      this.#clocksApartMs = this.#clock.wallMs() - after
     }
   }
 
-  /** False when this machine's clocks say that it slept, or that one of them was set. */
+  /** Returns false if the machine was suspended or a clock was set since the measurement. */
   isSteady(): boolean {
     const apartMs = this.#clock.wallMs() - this.#clock.monotonicMs()
-    return Math.abs(apartMs - this.#apartMs) <= divergenceMsMax
+    return Math.abs(apartMs - this.#clocksApartMs) <= divergenceMsMax
   }
 
-  /** Resolves when the server's time may be gone by; everybody waits for one measurement. */
+  /** Resolves when the server's time can be used. All callers share one measurement. */
   async steady(): Promise<void> {
     if (this.isSteady()) return
     this.#measuring ??= this.measure().finally(() => {

@@ -1,4 +1,4 @@
-/** What is made of the server's word on a COMMIT that was not answered, and when it is given up. */
+/** What follows from the server's answer about an unanswered COMMIT, and when it is given up. */
 import { expect, it } from 'vitest'
 import { systemClock } from '../../clock.ts'
 import { StoreUnavailableError } from '../../errors.ts'
@@ -9,7 +9,7 @@ import { fateOf, UnansweredCommit } from './postgres-commit.ts'
 const unanswered = new UnansweredCommit('77', 'the answer', new Error('cut'))
 const away = new StoreUnavailableError('store_unreachable', 'away')
 
-/** The server's words in order, the last one again and again. Timers fire at once. */
+/** The server's answers in order; the last one repeats. Timers fire at once. */
 function ask(id: string | null, ...words: readonly (Row | Error)[]) {
   const asked: unknown[] = []
   const fate = fateOf(id === null ? new UnansweredCommit(null, 0, away) : unanswered, {
@@ -31,7 +31,7 @@ function ask(id: string | null, ...words: readonly (Row | Error)[]) {
   return { fate, asked }
 }
 
-it('is asked by the id of the transaction until it is decided', async () => {
+it('the server is asked by the transaction’s id until it knows the result', async () => {
   const { fate, asked } = ask('77', away, { fate: 'in progress' }, { fate: 'committed' })
   expect([await fate, asked]).toEqual(['committed', ['77', '77', '77']])
   expect(await ask('77', { fate: 'aborted' }).fate).toBe('aborted')
@@ -42,12 +42,12 @@ it('without a write there is nothing to ask', async () => {
   expect([await fate, asked]).toEqual(['committed', []])
 })
 
-it('stays unknown where the server has forgotten it, or is another one', async () => {
+it('the result stays unknown if the server no longer knows it, or is another server', async () => {
   await expect(ask('77', { fate: null }).fate).rejects.toBe(unanswered)
   await expect(ask('77', new Error('it is in the future')).fate).rejects.toBe(unanswered)
 })
 
-it('is given up after a while, and the caller hears that it is unknown', async () => {
+it('the question is given up after a while, and the caller gets an error that says unknown', async () => {
   const { fate, asked } = ask('77', away)
   await expect(fate).rejects.toMatchObject({ code: 'store_unreachable', hint: /unknown/ })
   await expect(fate).rejects.toBeInstanceOf(StoreUnavailableError)

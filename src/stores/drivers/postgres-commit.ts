@@ -1,10 +1,11 @@
 /**
- * What became of a COMMIT whose answer never came. PostgreSQL remembers by the transaction's id
- * whether it committed, so the store asks over another connection: a committed verb answers what
- * it would have answered, a rolled back one runs again. No verb has to be safe to repeat for this.
+ * Finds out whether a COMMIT succeeded whose answer was lost. PostgreSQL knows by the transaction's
+ * id whether it committed, so the store asks over another connection. If it committed, the verb
+ * returns its normal answer. If it was rolled back, the verb runs again. So no verb has to be safe
+ * to repeat.
  *
- * A server that stays away for longer than we ask leaves it unknown, and so does another server
- * that was put in its place: then the caller hears "unavailable".
+ * The result stays unknown if the server is away for longer than we ask, or if another server was
+ * put in its place. Then the caller gets "unavailable".
  */
 import type { Clock } from '../../clock.ts'
 import { StoreUnavailableError } from '../../errors.ts'
@@ -13,24 +14,24 @@ import { delay } from '../../scheduler.ts'
 import type { Row, Sql } from '../sql.ts'
 import { raw, sql } from '../sql.ts'
 
-/** Null when nothing was written. */
+/** The id is null if nothing was written. */
 export const transactionId = raw('SELECT pg_current_xact_id_if_assigned()::text AS id')
 
-/** Above the session's idle limit, after which the server has ended what it never heard more of. */
+/** Longer than the session's idle limit, after which the server rolls an idle transaction back. */
 const askForMs = 15_000
 const pauseMsFirst = 20
 const pauseMsMax = 1000
-/** So that it ends whatever the clock does. */
+/** A second limit, in case the clock stops. */
 const asksMax = 30
 
 export class UnansweredCommit extends StoreUnavailableError {
   readonly transactionId: string | null
-  /** What the verb answers if its transaction committed. */
+  /** What the verb returns if its transaction committed. */
   readonly value: unknown
 
   constructor(id: string | null, value: unknown, cause: unknown) {
     super('store_unreachable', 'the database did not answer a commit', {
-      hint: 'It is unknown whether the change was stored. Look before you repeat it.',
+      hint: 'It is unknown whether the change was stored. Check before you repeat it.',
       cause,
     })
     this.transactionId = id
@@ -44,13 +45,13 @@ export interface FateOptions {
   readonly ask: (question: Sql) => Promise<readonly Row[]>
 }
 
-/** Rejects with `unanswered` itself when nobody can tell. */
+/** Rejects with `unanswered` itself if the result cannot be found out. */
 export async function fateOf(
   unanswered: UnansweredCommit,
   { clock, scheduler, ask }: FateOptions,
 ): Promise<'committed' | 'aborted'> {
   const { transactionId: id } = unanswered
-  // It wrote nothing: there is nothing to be in doubt about.
+  // The transaction wrote nothing, so it does not matter whether it committed.
   if (id === null) return 'committed'
   const question = sql`SELECT pg_xact_status(${id}::xid8) AS fate`
   const until = clock.monotonicMs() + askForMs
@@ -59,12 +60,12 @@ export async function fateOf(
     const fate = await ask(question).then(
       ([row]) => row?.['fate'],
       (error: unknown) => {
-        // The server does not know this id: it is not the one that we talked to.
+        // The server does not know this id, so it is another server than before.
         if (!(error instanceof StoreUnavailableError)) throw unanswered
       },
     )
     if (fate === 'committed' || fate === 'aborted') return fate
-    // Null: so long ago that the server has forgotten it.
+    // Null means that the transaction is so old that the server has forgotten it.
     if (fate === null || asked >= asksMax || clock.monotonicMs() >= until) throw unanswered
     await delay(scheduler, pauseMs)
     pauseMs = Math.min(2 * pauseMs, pauseMsMax)

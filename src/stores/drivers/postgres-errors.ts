@@ -1,16 +1,16 @@
 /**
- * What PostgreSQL's SQLSTATEs and broken connections mean. They are distinguished by code and
- * place, never by text. Only errors of connecting and of statements come here, so that a bug of
- * ours never looks like a store that is down.
+ * What PostgreSQL's SQLSTATEs and broken connections mean. They are told apart by code and by where
+ * they occur, never by text. Only errors from connecting and from statements come here, so that a
+ * bug of ours never looks like an unavailable store.
  */
 import { StoreContendedError, StoreUnavailableError } from '../../errors.ts'
 import { LostRace } from '../driver.ts'
 
 /**
- * Worth running again from the start: a unique violation between concurrent inserts, serialisation
- * failure, deadlock, a lock not to be had in time, a statement or a transaction that took longer
- * than its session may (or was cancelled), and a session that was cut because it stood still inside
- * its transaction. All of them say that the server is there and busy.
+ * After these the verb runs again from its start: a unique violation between concurrent inserts, a
+ * serialisation failure, a deadlock, a lock timeout, a statement or transaction that took too long
+ * or was cancelled, and a session that was ended because it was idle inside its transaction. All of
+ * them mean that the server is running and busy.
  */
 const repeatable = new Set(['23505', '40001', '40P01', '55P03', '57014', '25P03', '25P04'])
 /** Connection trouble, shutdown, starting up, no room, too many connections, read-only. */
@@ -31,7 +31,7 @@ export function statementFailure(error: unknown): unknown {
   return isSqlState && !isAway ? error : unavailable(error)
 }
 
-/** The server has closed the connection with this error: nothing can be sent over it any more. */
+/** Whether the server closed the connection with this error, so that it cannot be used again. */
 export function endsSession(error: unknown): boolean {
   const cause = error instanceof LostRace ? error.cause : error
   return cause instanceof Error && 'severity' in cause && cause.severity === 'FATAL'

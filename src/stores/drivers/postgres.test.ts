@@ -1,6 +1,6 @@
 /**
  * The PostgreSQL driver against a real server: what it repeats, what a cut connection leads to, and
- * that its clock is the server's whatever this machine's says.
+ * that it uses the server's clock, whatever this machine's clock says.
  */
 import { githubDeclarations } from '../../channels/github-channels.ts'
 import pg from 'pg'
@@ -53,7 +53,7 @@ const stored = async (): Promise<Record<string, string>> => {
 
 const raise = (state: string) => raw(`DO $$ BEGIN RAISE SQLSTATE '${state}'; END $$`)
 
-describe('what is repeated', () => {
+describe('the driver repeats', () => {
   it('a verb that PostgreSQL ended to break a deadlock', async () => {
     await outside.query(`INSERT INTO store_state VALUES ('one', ''), ('two', '')`)
     let runs = 0
@@ -69,7 +69,7 @@ describe('what is repeated', () => {
       driver.transact(inOrder('one', 'two')),
       driver.transact(inOrder('two', 'one')),
     ])
-    // Where the machine is slow, a lock may be waited for too long, and that is repeated, too.
+    // On a slow machine, a wait for a lock may take too long; that is repeated, too.
     expect(runs).toBeGreaterThanOrEqual(3)
     const { one, two } = await stored()
     expect(one).toBe(two)
@@ -88,7 +88,7 @@ describe('what is repeated', () => {
     },
   )
 
-  it('two inserts of one unique value at once, where the later then sees the earlier', async () => {
+  it('two inserts of one unique value at once, and the later one sees the earlier one', async () => {
     const once = (value: string) =>
       function* (): Verb<string> {
         const [found] = yield raw(`SELECT value FROM store_state WHERE key = 'k'`)
@@ -110,7 +110,7 @@ describe('what is repeated', () => {
     expect(await stored()).toEqual({ k: 'run 5' })
   })
 
-  it('a wait for a lock that took the patience of its session', async () => {
+  it('a wait for a lock that took longer than its session allows', async () => {
     await outside.query('BEGIN')
     await outside.query(`INSERT INTO store_state VALUES ('k', 'held')`)
     let runs = 0
@@ -125,7 +125,7 @@ describe('what is repeated', () => {
     expect(await stored()).toEqual({ k: 'waited for' })
   })
 
-  it('but not for ever: after half a minute it is contended, not unavailable', async () => {
+  it('only for half a minute: then the error is contended, not unavailable', async () => {
     let monotonicMs = 0
     const clock = { ...systemClock, monotonicMs: () => monotonicMs }
     const other = await openPostgresDriver(database.url, { ...machine, clock })
@@ -142,7 +142,7 @@ describe('what is repeated', () => {
   })
 })
 
-it('what loses every race is given up by its tries alone, and each is told of', async () => {
+it('a verb that loses every race is given up after 100 tries, and each try is reported', async () => {
   const told: string[] = []
   const clock = { ...systemClock, monotonicMs: () => 0 }
   const onRepeat = (what: string) => void told.push(what)
@@ -158,8 +158,8 @@ it('what loses every race is given up by its tries alone, and each is told of', 
   expect(told).toEqual([...Array.from({ length: 99 }, () => 'again'), 'given_up'])
 })
 
-describe('what is not repeated', () => {
-  it('a refusal of our own, which leaves nothing behind', async () => {
+describe('the driver does not repeat', () => {
+  it('a refusal by Holdfast, which leaves nothing behind', async () => {
     let runs = 0
     const refused = driver.transact(function* () {
       runs++
@@ -170,7 +170,7 @@ describe('what is not repeated', () => {
     expect([runs, await stored()]).toEqual([1, {}])
   })
 
-  it('a fault of ours, which stays what it is', async () => {
+  it('an error that is a bug, and passes it on unchanged', async () => {
     const faulty = driver.transact(function* () {
       yield raw('SELECT 1')
       throw new RangeError('our own mistake')
@@ -183,7 +183,7 @@ describe('what is not repeated', () => {
 })
 
 describe('limits that an operator set for the database', () => {
-  it('are not ours: the session has its own', async () => {
+  it('do not apply: the session has its own limits', async () => {
     const limits = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']
     for (const limit of [...limits, 'idle_session_timeout']) {
       await outside.query(`ALTER DATABASE ${database.name} SET ${limit} = '20ms'`)
@@ -207,7 +207,7 @@ describe('limits that an operator set for the database', () => {
     }
   })
 
-  it('that end a read all the same mean that the server is busy, not away', async () => {
+  it('mean that the server is busy, not unreachable, if they end a read', async () => {
     const cancelled = driver.read(function* (): Verb<void> {
       yield raise('57014')
     })
@@ -227,7 +227,7 @@ describe('a cut connection', () => {
     return rows[0]!.n
   }
 
-  it('in the middle of transactions leaves nothing of them, and the pool works on', async () => {
+  it('during transactions leaves nothing of them, and the pool continues to work', async () => {
     const cut = Array.from({ length: 10 }, (_, i) =>
       driver.transact(function* () {
         yield write(`k${i}`, 'half done')
@@ -269,7 +269,7 @@ describe('a cut connection', () => {
 })
 
 describe('the clock', () => {
-  /** Between right and wrong: a busy machine makes it less exact, a mistake is 5 s or more. */
+  /** The tolerance: a busy machine is less exact, but a mistake is 5 s or more. */
   const nearMs = 2000
   const serverNow = async (): Promise<number> => {
     const { rows } = await outside.query<{ now: number }>(
@@ -278,7 +278,7 @@ describe('the clock', () => {
     return rows[0]!.now
   }
 
-  /** A node whose own clocks are elsewhere, and whose background work is fired by hand. */
+  /** A node with other clocks, whose background work the test starts. */
   async function openNode(offsetMs: number) {
     let skewMs = offsetMs
     let sleptMs = 0
@@ -301,7 +301,7 @@ describe('the clock', () => {
     })
     others.push(node)
     const jump = (ms: number): void => void (skewMs += ms)
-    /** As a suspended machine sees it: its monotonic clock stood still meanwhile. */
+    /** As on a suspended machine: its monotonic clock does not move meanwhile. */
     const sleep = (ms: number): void => void (sleptMs += ms)
     return { node, jump, sleep, measure: () => tasks.shift()!(), measures: tasks }
   }
@@ -312,7 +312,7 @@ describe('the clock', () => {
     expect(Math.abs(ahead.node.now() - (await serverNow()))).toBeLessThan(nearMs)
   })
 
-  it("lets nobody take a lease before it ends, however the nodes' clocks differ", async () => {
+  it('lets no other node take a lease before it ends, however the nodes’ clocks differ', async () => {
     const nodes = await Promise.all([openNode(-60_000), openNode(60_000)])
     const [slow, fast] = nodes.map(
       ({ node }) =>
@@ -333,7 +333,7 @@ describe('the clock', () => {
     expect(answer.run!.fence).toBeGreaterThan(held.run!.fence)
   })
 
-  it('that was not compared for long is unknown, and the store not ready until it is', async () => {
+  it('that was not compared for long is unknown, and the store is not ready until it is compared', async () => {
     const { node, jump, measure, measures } = await openNode(0)
     await node.ping()
     jump(91_000)
@@ -344,7 +344,7 @@ describe('the clock', () => {
     expect(Math.abs(node.now() - (await serverNow()))).toBeLessThan(nearMs)
   })
 
-  it('is compared again before it is used by a machine that slept', async () => {
+  it('is compared again before a machine that slept uses it', async () => {
     const { node, sleep } = await openNode(0)
     const now = () =>
       node.transact(function* (): Verb<number> {
@@ -358,7 +358,7 @@ describe('the clock', () => {
     expect(Math.abs(node.now() - (await serverNow()))).toBeLessThan(nearMs)
   })
 
-  it('that a machine slept by in the middle of a verb is not decided by', async () => {
+  it('makes a verb start again if the machine slept in the middle of it', async () => {
     const { node, sleep } = await openNode(0)
     let runs = 0
     const decidedAt = await node.transact(function* (): Verb<number> {
@@ -371,7 +371,7 @@ describe('the clock', () => {
     expect(Math.abs(decidedAt - (await serverNow()))).toBeLessThan(nearMs)
   })
 
-  it('is right when it was compared while every connection was in use', async () => {
+  it('is right even if every connection was in use while it was compared', async () => {
     const { node, jump, measure, measures } = await openNode(0)
     const load = Array.from({ length: 10 }, () =>
       node.transact(function* () {

@@ -1,9 +1,9 @@
 /**
  * The PostgreSQL driver: a pool, READ COMMITTED transactions, and the server's clock.
  *
- * What must hold: deadlocks, serialisation failures, unique violations between concurrent inserts
- * and lost compare-and-sets run the verb again from its start. When a connection
- * is lost during COMMIT the server is asked what became of it: see `postgres-commit`.
+ * What must hold: after a deadlock, a serialisation failure, a unique violation between concurrent
+ * inserts or a lost compare-and-set, the verb runs again from its start. If a connection is lost
+ * during COMMIT, the server is asked whether it committed: see `postgres-commit`.
  */
 import { createHash } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
@@ -20,10 +20,10 @@ import { clockUnknown, type ServerClock } from './postgres-clock.ts'
 import { fateOf, transactionId, UnansweredCommit } from './postgres-commit.ts'
 import { connectFailure, contended, endsSession, statementFailure } from './postgres-errors.ts'
 
-/** Above the session's lock timeout, so that a lock is waited for more than once. */
+/** Longer than the session's lock timeout, so that a verb waits for a lock more than once. */
 const patienceMs = 30_000
 const pauseMsMax = 50
-/** What loses its race so often loses every race: a clock is not needed to see that. */
+/** A verb that lost its race so often is given up, even if the clock has stopped. */
 const triesMax = 100
 
 export interface PostgresDriverOptions {
@@ -79,7 +79,7 @@ export class PostgresDriver implements Driver {
     try {
       return await this.#withClient((client) => drive(client, makeVerb()))
     } catch (error) {
-      // It took longer than its session may: the server is there, and busy.
+      // The read took too long, so the server is running and busy.
       throw error instanceof LostRace ? contended(error) : error
     }
   }
@@ -118,7 +118,7 @@ export class PostgresDriver implements Driver {
   async #withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#connect()
     let broken: Error | undefined
-    // A connection that breaks while it is ours must not be an uncaught exception.
+    // Without a listener, a connection that breaks meanwhile would be an uncaught exception.
     const onError = (error: Error): void => void (broken = error)
     client.on('error', onError)
     try {
@@ -150,13 +150,13 @@ async function transaction<T>(
   await send(client, raw('BEGIN'))
   try {
     const value = await drive(client, verb)
-    // The machine slept meanwhile: what was decided was decided by a time of before.
+    // The machine was suspended meanwhile, so the verb decided by an old time.
     if (!isSteady()) throw new LostRace('the clock has to be measured again')
     const [row] = await send(client, transactionId)
     await commit(client, row?.['id'] as string | null, value)
     return value
   } catch (error) {
-    // Fails only on a connection that is gone, and with it the transaction.
+    // This fails only if the connection is lost, and then the transaction is rolled back anyway.
     await send(client, raw('ROLLBACK')).catch(() => undefined)
     throw error
   }
@@ -177,7 +177,9 @@ async function drive<T>(client: PoolClient, verb: Verb<T>): Promise<T> {
   return step.value
 }
 
-/** The only place where the database's own errors are read: what a verb throws is not one. */
+/**
+ * The only place that reads the database's own errors, so an error of a verb never counts as one.
+ */
 async function send(client: PoolClient, statement: Sql): Promise<readonly Row[]> {
   try {
     const { rows } = await client.query<Row>(prepared(statement))
@@ -192,7 +194,7 @@ interface Prepared {
   readonly text: string
 }
 
-/** Our own texts only, and few of them: fixed fragments, and lists in a few sizes. */
+/** Stays small: there are few different texts, made of fixed parts and lists in a few sizes. */
 const preparedTexts = new Map<string, Prepared>()
 
 function prepared(statement: Sql): { name: string; text: string; values: unknown[] } {

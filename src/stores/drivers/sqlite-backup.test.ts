@@ -45,7 +45,7 @@ function countIn(file: string, table: string): number {
   return count
 }
 
-/** A table of ours alone, so large that copying takes several steps. */
+/** A table for the test alone, so large that copying takes several steps. */
 function fill(rows: number): DatabaseSync {
   const writer = new DatabaseSync(path)
   writer.exec('CREATE TABLE filling (id INTEGER PRIMARY KEY, text TEXT); BEGIN')
@@ -56,7 +56,7 @@ function fill(rows: number): DatabaseSync {
 }
 
 describe('a copy', () => {
-  test('is one moment, though others write while it is made', async () => {
+  test('shows one moment, even if others write while it is made', async () => {
     const writer = fill(20_000)
     const shares: number[] = []
     await copyTo('copy.db', {
@@ -72,7 +72,7 @@ describe('a copy', () => {
     expect(countIn(path, 'filling')).toBe(20_000 - shares.length)
   })
 
-  test('is ours alone to read, and nothing else is left beside it', async () => {
+  test('can be read by its owner only, and no other file is left beside it', async () => {
     const { bytes } = await copyTo('copy.db')
     const copy = join(folder, 'copy.db')
     expect(statSync(copy)).toMatchObject({ size: bytes })
@@ -80,7 +80,7 @@ describe('a copy', () => {
     expect(readdirSync(folder).filter((name) => name.includes('copy'))).toEqual(['copy.db'])
   })
 
-  test('can be opened in the place of the database', async () => {
+  test('can be opened in place of the database', async () => {
     await copyTo('copy.db')
     const store = openSqlite(
       { path: join(folder, 'copy.db'), exclusive: true },
@@ -91,8 +91,8 @@ describe('a copy', () => {
   })
 })
 
-describe('a copy that is started on', () => {
-  test('knows that it was restored, once; the database it was made of does not', async () => {
+describe('a copy that is started as the database', () => {
+  test('records once that it was restored, and the original database does not', async () => {
     const first = openSqlite(
       { path, exclusive: true },
       { ...machine, channels: githubDeclarations },
@@ -119,8 +119,8 @@ describe('a copy that is started on', () => {
   })
 })
 
-describe('a file that is there', () => {
-  test('is not replaced unless that was asked for', async () => {
+describe('an existing file', () => {
+  test('is not replaced unless the caller asks for it', async () => {
     writeFileSync(join(folder, 'copy.db'), 'precious')
     await expect(copyTo('copy.db')).rejects.toMatchObject({
       code: 'backup_exists',
@@ -132,7 +132,7 @@ describe('a file that is there', () => {
   })
 
   test.each(['holdfast.db', 'holdfast.db-wal', 'link.db'])(
-    'and belongs to the database itself is refused: %s',
+    'that belongs to the database itself is refused: %s',
     async (name) => {
       symlinkSync(path, join(folder, 'link.db'))
       const open = new DatabaseSync(path)
@@ -147,11 +147,11 @@ describe('a file that is there', () => {
 test.each([
   ['missing/copy.db', 'backup_folder'],
   ['.', 'backup_target'],
-])('%s cannot be a copy', async (name, code) => {
+])('%s is refused as the place of a copy', async (name, code) => {
   await expect(copyTo(name, { replace: true })).rejects.toMatchObject({ code })
 })
 
-test('a file that is no database of ours is not copied', async () => {
+test('a file that is not a Holdfast database is not copied', async () => {
   writeFileSync(path, 'x'.repeat(200))
   await expect(copyTo('copy.db')).rejects.toMatchObject({ code: 'store_foreign' })
   expect(readdirSync(folder)).not.toContain('copy.db')

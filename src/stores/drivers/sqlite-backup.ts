@@ -1,9 +1,9 @@
 /**
- * A copy of a SQLite database, taken while others write to it.
+ * Copies a SQLite database while others write to it.
  *
- * What must hold: the copy is one moment of the database, whole and checked, before it appears
- * under its name; a crash leaves at most a draft beside it. One read transaction spans the whole
- * copy: writers go on, and their writes neither enter it nor start it again.
+ * What must hold: the copy shows the database at one moment, and it is complete and checked before
+ * it gets its name. A crash leaves at most a draft beside it. One read transaction covers the whole
+ * copy, so writers continue, and their writes neither enter the copy nor restart it.
  */
 import {
   closeSync,
@@ -35,7 +35,7 @@ export interface BackupAnswer {
   readonly bytes: number
 }
 
-/** Small enough that progress moves and a signal is heard, large enough to cost nothing. */
+/** Small enough to show progress and to react to a signal, large enough to be fast. */
 const pagesAtOnce = 4096
 
 export async function backupSqlite(path: string, options: BackupOptions): Promise<BackupAnswer> {
@@ -47,13 +47,13 @@ export async function backupSqlite(path: string, options: BackupOptions): Promis
     `.${basename(target)}.draft-${random.bytes(6).toString('hex')}`,
   )
   try {
-    // Nobody else's to read, whatever the umask.
+    // Only the owner can read the file, whatever the umask is.
     closeSync(openSync(draft, 'wx', 0o600))
     await copyMoment(path, draft, options)
-    mark(draft)
-    check(draft)
+    markAsBackup(draft)
+    checkIntegrity(draft)
     sync(draft)
-    // link() refuses to replace what somebody put there meanwhile.
+    // link() fails if another process has made the target meanwhile.
     if (replace) renameSync(draft, target)
     else linkSync(draft, target)
     rmSync(draft, { force: true })
@@ -76,7 +76,7 @@ async function copyMoment(path: string, draft: string, options: BackupOptions): 
   const source = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
   try {
     source.exec('BEGIN')
-    // The transaction begins with its first look.
+    // The transaction begins with its first statement.
     source.prepare('SELECT count(*) FROM sqlite_schema').get()
     await backup(source, draft, {
       rate: pagesAtOnce,
@@ -90,8 +90,8 @@ async function copyMoment(path: string, draft: string, options: BackupOptions): 
   }
 }
 
-/** Whoever starts on the copy has to know that the world went on without it. */
-function mark(draft: string): void {
+/** A server that starts on the copy must know that GitHub may have changed since. */
+function markAsBackup(draft: string): void {
   const copy = new DatabaseSync(draft)
   try {
     copy.exec(`INSERT INTO store_state (key, value) VALUES ('is_backup', '1')
@@ -101,13 +101,13 @@ function mark(draft: string): void {
   }
 }
 
-function check(draft: string): void {
+function checkIntegrity(draft: string): void {
   const copy = new DatabaseSync(draft)
   try {
     const found = copy.prepare('PRAGMA integrity_check(1)').get() as { integrity_check?: string }
     if (found.integrity_check === 'ok') return
     throw new SetupError('backup_damaged', `the copy is damaged: ${found.integrity_check ?? ''}`, {
-      hint: 'Look at the database itself: holdfast doctor',
+      hint: 'Check the database itself: holdfast doctor',
     })
   } finally {
     copy.close()
@@ -145,7 +145,7 @@ function refuseTarget(path: string, target: string, replace: boolean): void {
 }
 
 function targetExists(target: string): SetupError {
-  return new SetupError('backup_exists', `${target} is already there`, {
+  return new SetupError('backup_exists', `${target} already exists`, {
     hint: 'Name another file, or give --force to replace it.',
   })
 }

@@ -1,4 +1,4 @@
-/** What SQLite's result codes mean for a caller. Told apart by code, never by text. */
+/** What SQLite's result codes mean for a caller. Errors are told apart by code, never by text. */
 import { HoldfastError, StoreContendedError, StoreUnavailableError } from '../../errors.ts'
 import { LostRace } from '../driver.ts'
 
@@ -28,7 +28,7 @@ export function isDamage(error: unknown): boolean {
   return code === codes.corrupt || code === codes.notADatabase
 }
 
-/** Our own errors pass as they are; an unknown one is a fault of ours and stays what it is. */
+/** Our own errors are returned unchanged. So are unknown ones, because they are bugs of ours. */
 export function mapSqliteError(error: unknown): unknown {
   if (error instanceof HoldfastError) return error
   if (error instanceof LostRace) return alwaysLost(error)
@@ -50,24 +50,24 @@ export function mapSqliteError(error: unknown): unknown {
   }
 }
 
-/** One process writes at a time, so what fails like this at every try is a fault of ours. */
+/** Only one process writes at a time, so a race that is lost at every try is a bug of ours. */
 function alwaysLost(cause: LostRace): StoreContendedError {
   const message = `the change could not be made: ${cause.message}, at every try`
   return new StoreContendedError('store_contended', message, {
-    hint: 'Ask again in a moment. If it stays, report it as a bug, with the log.',
+    hint: 'Try again in a moment. If this goes on, report it as a bug, with the log.',
     cause,
   })
 }
 
 function busy(cause: unknown): StoreContendedError {
-  return new StoreContendedError('store_busy', 'others keep the database file busy', {
-    hint: 'Ask again in a moment. If it stays, look for a process that holds the file.',
+  return new StoreContendedError('store_busy', 'other processes keep the database file busy', {
+    hint: 'Try again in a moment. If this goes on, look for a process that has locked the file.',
     cause,
   })
 }
 
 const remedies: Readonly<Record<string, string>> = {
-  store_full: 'Free some space on its disk; what waits goes on by itself.',
+  store_full: 'Free some space on its disk. Waiting work then continues.',
   store_damaged: 'Stop, and restore a backup: docs/operating/running.md.',
   store_unwritable: 'Check owner and mode of the file and of its folder.',
 }

@@ -1,6 +1,6 @@
 /**
- * What is refused at the path of a SQLite store, and that it is left as it was, byte for byte: a
- * foreign file, a damaged one, a log without its database; and who may hold a file.
+ * What is refused at the path of a SQLite store and left unchanged, byte for byte: a foreign file,
+ * a damaged one, a log without its database; and who may hold a file.
  */
 import { githubDeclarations } from '../../channels/github-channels.ts'
 import { spawnSync } from 'node:child_process'
@@ -30,7 +30,7 @@ import { loadMigrations } from '../migrations.ts'
 import { openSqlite } from '../open-sqlite.ts'
 import type { SqlStore } from '../sql-store/sql-store.ts'
 import { openMemory } from './sqlite-file.ts'
-import { migrateSqlite } from './sqlite-migrate.ts'
+import { migrateSqlite } from './sqlite-schema.ts'
 
 const machine = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 
@@ -65,7 +65,7 @@ async function makeStore(): Promise<void> {
 
 const hash = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')
 
-/** Every file in the folder that has content, but for SQLite's index of the log: it is no data. */
+/** Every file with content in the folder, except SQLite's index of the log, which is not data. */
 function hashes(): Record<string, string> {
   const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile())
   const names = files.map(({ name }) => name).filter((name) => !name.endsWith('-shm'))
@@ -91,7 +91,7 @@ function expectRefused(code: string): void {
   expect(openFiles(), 'a connection was left open').toEqual([])
 }
 
-/** What of the folder this process has open, on systems that tell. */
+/** What this process has open in the folder, on systems that show it. */
 function openFiles(): string[] {
   if (!existsSync('/proc/self/fd')) return []
   return readdirSync('/proc/self/fd').flatMap((fd) => {
@@ -155,7 +155,7 @@ describe('a damaged file', () => {
     expectRefused('store_damaged')
   })
 
-  it('with rubbish in the head of any page is refused', () => {
+  it('with invalid bytes at the start of any page is refused', () => {
     const whole = join(folder, 'whole')
     copyFileSync(path, whole)
     const pages = statSync(path).size / 4096
@@ -166,12 +166,12 @@ describe('a damaged file', () => {
     }
   })
 
-  it('with rubbish after the header is refused', () => {
+  it('with invalid bytes after the header is refused', () => {
     writeAt(100, systemRandom.bytes(400))
     expectRefused('store_damaged')
   })
 
-  it('whose log still holds changes is refused, and the log is not written into it', () => {
+  it('whose log still has changes is refused, and the log is not written into it', () => {
     crashWithLog()
     expect(statSync(`${path}-wal`).size).toBeGreaterThan(0)
     truncateSync(path, Math.floor(statSync(path).size / 2))
@@ -188,13 +188,13 @@ describe('a missing file', () => {
     expectRefused('store_damaged')
   })
 
-  it('with an empty log left over is made anew', () => {
+  it('with an empty log left over is created again', () => {
     writeFileSync(`${path}-wal`, '')
     openStore()
     expect(readFileSync(path).toString('latin1', 0, 15)).toBe('SQLite format 3')
   })
 
-  it('is made in a folder that does not exist yet, and nothing else is left in it', () => {
+  it('is created in a folder that does not exist yet, and nothing else is left in it', () => {
     path = join(folder, 'new', 'folder', 'holdfast.db')
     openStore()
     const beside = readdirSync(join(folder, 'new', 'folder'))
@@ -202,8 +202,8 @@ describe('a missing file', () => {
   })
 })
 
-describe('in memory', () => {
-  it('every database of a process has the schema that the migrations lead to', () => {
+describe('a database in memory', () => {
+  it('has the schema of all migrations, also for the second one in a process', () => {
     const migrate = (db: DatabaseSync): void => migrateSqlite(db, loadMigrations('sqlite'), 0)
     const migrated = new DatabaseSync(':memory:')
     migrate(migrated)
@@ -216,8 +216,8 @@ describe('in memory', () => {
   })
 })
 
-describe('who may hold a file', () => {
-  it('one server or worker at a time, and any number of others beside it', async () => {
+describe('a database file', () => {
+  it('has one server or worker at a time, and any number of other processes beside it', async () => {
     const server = openStore(true)
     expect(() => openStore(true)).toThrow(
       expect.objectContaining({
@@ -232,18 +232,18 @@ describe('who may hold a file', () => {
     openStore(true)
   })
 
-  it('a second open in one process does not give away the locks of the first', async () => {
+  it('that is opened twice in one process keeps the locks of the first', async () => {
     const first = openStore()
     await first.upkeep.recordMode('sandbox')
     openStore()
-    // Were its lock gone, the last one to close would take the first one's log away.
+    // Without its lock, the last one to close would remove the log of the first.
     inAnotherProcess('db.prepare("SELECT 1 FROM run").all()')
     await first.repositories.learn('o/r', 7, 'now', 'test')
     const names = inAnotherProcess('console.log(db.prepare("SELECT name FROM repository").all())')
     expect(names).toContain('o/r')
   })
 
-  it('a refused open does not keep the file for itself', () => {
+  it('is not kept locked by a refused open', () => {
     writeFileSync(path, 'dear diary, '.repeat(100))
     expect(() => openStore(true)).toThrow(/not a Holdfast database/)
     rmSync(path)

@@ -1,9 +1,9 @@
 /**
  * Opens the SQLite file, or refuses it.
  *
- * What must hold: a file we did not make, or one that is damaged, is refused and left as it is,
- * byte for byte. A new database is made under another name and linked into place when it is whole,
- * so that an empty or half-made file at the path is never ours and never silently filled.
+ * What must hold: a file that Holdfast did not make, or that is damaged, is refused and not changed
+ * by a single byte. A new database is made under another name and linked into place when it is
+ * complete. So an empty or incomplete file at the path is never ours, and is never filled silently.
  */
 import {
   closeSync,
@@ -22,12 +22,12 @@ import { SetupError } from '../../errors.ts'
 import type { Random } from '../../random.ts'
 import { isDamage, resultCode } from './sqlite-errors.ts'
 
-/** "HOLD": stands in the file's header and says whose it is. */
+/** "HOLD": it is in the file's header and marks the file as ours. */
 const applicationId = 0x484f4c44
-/** Above this the whole-file check at opening would keep people waiting. */
+/** In a larger file, the check of the whole file would delay the start too much. */
 export const checkedBytesMax = 256 * 1024 * 1024
 
-/** Kept reachable: a lock whose connection is collected as garbage would be free. */
+/** Garbage collection of a connection would release its lock, so the connections are kept here. */
 const heldLocks = new Set<DatabaseSync>()
 
 export interface SqliteFile {
@@ -36,10 +36,10 @@ export interface SqliteFile {
   readonly release: () => void
 }
 
-/** What the first one in memory was made of: migrating each would take most of a short life. */
+/** The schema of the first database in memory. Copying it is much faster than migrating again. */
 let memorySchema: string | null = null
 
-/** `migrate` brings an empty database to the newest schema; all in one process are made alike. */
+/** `migrate` brings an empty database to the newest schema. It is called once in a process. */
 export function openMemory(migrate: (db: DatabaseSync) => void): SqliteFile {
   const writer = connect(':memory:', false)
   if (memorySchema === null) {
@@ -50,8 +50,8 @@ export function openMemory(migrate: (db: DatabaseSync) => void): SqliteFile {
 }
 
 /**
- * In the order in which they were carried out. Migrations put no rows into a new database, but for
- * their own, which nobody asks one in memory for.
+ * The statements that made the schema, in their order. The only rows that migrations put into a new
+ * database are their own, and nobody reads those of a database in memory.
  */
 function statementsOf(db: DatabaseSync): string {
   const rows = db
@@ -63,7 +63,7 @@ function statementsOf(db: DatabaseSync): string {
   return `BEGIN; ${rows.map((row) => String(row['sql'])).join(';\n')}; COMMIT`
 }
 
-/** `exclusive` is for a server or worker: one of them at a time may hold a file. */
+/** `exclusive` is for a server or worker: only one at a time may use a file. */
 export function openFile(
   path: string,
   exclusive: boolean,
@@ -100,18 +100,18 @@ function openExisting(
 
 function connect(path: string, readOnly: boolean): DatabaseSync {
   const db = new DatabaseSync(path, { readOnly, timeout: readOnly ? 1000 : 50 })
-  // A member's savepoint journal in memory nearly halves what a grouped transaction costs.
+  // Savepoint journals in memory nearly halve the cost of a transaction in a group.
   db.exec('PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536')
   if (!readOnly && path !== ':memory:') {
     db.exec('PRAGMA synchronous = FULL')
-    // Writing the log back costs as much as the pages it holds, and many claims change the same
-    // ones: done every 128 MB, a million stored runs cost a claim little more than none.
+    // Writing the log back costs one write per changed page, and many claims change the same pages.
+    // So it is done only every 128 MB. Then a claim costs nearly the same with a million runs.
     db.exec('PRAGMA wal_autocheckpoint = 32000; PRAGMA journal_size_limit = 134217728')
   }
   return db
 }
 
-/** Makes the database under another name; link() refuses to replace what another process made. */
+/** Makes the database under another name. link() then fails if another process was faster. */
 function create(path: string, prepare: (db: DatabaseSync) => void, random: Random): void {
   if (existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0) {
     throw new SetupError('store_damaged', `${path} is missing but its log ${path}-wal is there`, {
@@ -120,7 +120,7 @@ function create(path: string, prepare: (db: DatabaseSync) => void, random: Rando
   }
   const draft = `${path}.new-${random.bytes(6).toString('hex')}`
   try {
-    // Nobody else's to read, whatever the umask; SQLite gives its log the same mode.
+    // Only the owner can read the file, whatever the umask is. SQLite gives its log the same mode.
     closeSync(openSync(draft, 'wx', 0o600))
     const db = connect(draft, false)
     db.exec(`PRAGMA application_id = ${applicationId}`)
@@ -129,14 +129,14 @@ function create(path: string, prepare: (db: DatabaseSync) => void, random: Rando
     db.close()
     linkSync(draft, path)
   } catch (error) {
-    // Whoever was faster has made it, and may have swept our draft away.
+    // Another process was faster. It may have removed our draft too.
     if (!existsSync(path)) throw error
   } finally {
     for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(draft + suffix, { force: true })
   }
 }
 
-/** Once the database is there, drafts are leftovers of starts that were killed or too late. */
+/** Once the database exists, drafts are left from starts that were killed or too late. */
 function removeDrafts(path: string): void {
   const folder = dirname(path)
   for (const file of readdirSync(folder)) {
@@ -165,11 +165,13 @@ export function refuseForeign(path: string): void {
   if (header.readUInt32BE(68) !== applicationId) throw foreign(path)
 }
 
-/** By a connection that cannot write: closing one that can would write the log into the file. */
+/**
+ * Uses a read-only connection, because closing a writable one would write the log into the file.
+ */
 export function refuseDamage(path: string): void {
   const db = new DatabaseSync(path, { readOnly: true, timeout: 1000 })
   try {
-    // Reads the schema and compares the header's page count with the file's size.
+    // This reads the schema and compares the page count in the header with the file's size.
     db.prepare('SELECT count(*) FROM sqlite_schema').get()
     if (statSync(path).size > checkedBytesMax) return
     const found = db.prepare('PRAGMA quick_check(1)').get() as { quick_check?: string } | undefined
@@ -182,18 +184,18 @@ export function refuseDamage(path: string): void {
 }
 
 /**
- * An OS lock that ends with the process, however it ends: SQLite's own lock on a small file beside
- * the database. (Node has no flock, and a pid file lies after a crash.)
+ * A lock that the operating system releases however the process ends: SQLite's own lock on a small
+ * file beside the database. Node has no flock, and a pid file is wrong after a crash.
  */
 function takeLock(path: string): () => void {
-  // Two that ask in the same moment stand in each other's way; a short patience lets one have it.
+  // Two processes that ask at the same time block each other. After a short wait one gets the lock.
   const lock = new DatabaseSync(`${path}.lock`, { timeout: 250 })
   try {
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
     lock.close()
     if (resultCode(error) !== 5) throw error
-    throw new SetupError('store_in_use', `another holdfast server or worker holds ${path}`, {
+    throw new SetupError('store_in_use', `another Holdfast server uses ${path}`, {
       hint: 'Stop it first, or use PostgreSQL, which any number of them can share.',
       cause: error,
     })

@@ -1,6 +1,6 @@
 /**
- * The group commit of the SQLite driver on a real file: what shares a commit, what a failure takes
- * with it, and what a full disk, a busy file and a failing COMMIT lead to.
+ * The group commit of the SQLite driver on a real file: what shares a commit, what a failure
+ * affects, and what a full disk, a busy file and a failing COMMIT lead to.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ let writer: DatabaseSync
 let driver: SqliteDriver
 /** Every transaction statement the driver ran, in order. */
 let ran: string[]
-/** What was told of verbs that met others. */
+/** What was reported about verbs that met others. */
 let repeats: string[]
 /** Thrown by the next COMMIT instead of running it. */
 let commitFails: Error[]
@@ -92,7 +92,7 @@ const texts = () =>
     return (yield raw('SELECT text FROM note ORDER BY id')).map((row) => row['text'])
   })
 
-/** Starts with the size, so that a long text is not one with another. */
+/** Starts with the size, so that two long texts differ. */
 const long = (bytes: number): string => `${bytes} `.padEnd(bytes, 'x')
 
 const pragma = (text: string) =>
@@ -124,7 +124,7 @@ describe('a group', () => {
     expect(commits()).toBe(4)
   })
 
-  it('answers nobody before its commit, not even a member that failed', async () => {
+  it('answers no member before its commit, not even a member that failed', async () => {
     const log: string[] = []
     const noted = (name: string) => () => log.push(`${name} answered after ${commits()}`)
     const failing = driver.transact(function* () {
@@ -136,7 +136,7 @@ describe('a group', () => {
     expect(log.toSorted()).toEqual(['a answered after 1', 'failing answered after 1'])
   })
 
-  it('undoes only the member that fails, wherever in it that happens', async () => {
+  it('undoes only the member that fails, wherever it fails', async () => {
     const midway = function* (): Verb<void> {
       yield* add('half done')()
       throw refusal()
@@ -176,7 +176,7 @@ describe('a group', () => {
     expect(seen).toBe(1)
   })
 
-  it('runs a member that lost a race again from its start, and not for ever', async () => {
+  it('repeats a member that lost a race from its start, but not forever', async () => {
     let tries = 0
     const unlucky = (winsAt: number) =>
       function* (): Verb<number> {
@@ -247,7 +247,7 @@ describe('a full disk inside a group', () => {
     await driver.transact(add('before'))
     await allowPages(4)
     let runsOfA = 0
-    // A statement that can only fail like this keeps no journal of its own to go back to.
+    // A statement that can only fail like this has no journal of its own to roll back to.
     const tooMuch = function* (): Verb<void> {
       yield sql`INSERT INTO plain VALUES (${long(100_000)})`
     }
@@ -287,7 +287,7 @@ describe('a file that another writer holds', () => {
       longestMs = Math.max(longestMs, performance.now() - before)
     }
     expect(done).toBe(false)
-    // Waiting inside SQLite would stop it for as long as the patience lasts, ten seconds.
+    // A wait inside SQLite would stop it for up to ten seconds.
     expect(longestMs).toBeLessThan(2000)
     other.exec('COMMIT')
     await waiting
@@ -302,7 +302,7 @@ describe('a file that another writer holds', () => {
     await driver.ping()
   })
 
-  it('is given up on after ten seconds, and tried anew by the next', async () => {
+  it('is given up after ten seconds, and the next write tries again', async () => {
     await driver.close()
     let nowMs = 0
     const timers: { ms: number; task: () => void }[] = []
@@ -352,7 +352,7 @@ describe('closing', () => {
     expect(await texts()).toHaveLength(600)
   })
 
-  it('may be asked for twice', async () => {
+  it('may be called twice', async () => {
     const accepted = driver.transact(add('a'))
     await Promise.all([driver.close(), driver.close(), accepted])
     await driver.close()
@@ -360,7 +360,7 @@ describe('closing', () => {
 })
 
 describe('reads', () => {
-  it('see what is committed and not what is only queued', async () => {
+  it('see what is committed, but not what is only queued', async () => {
     const queued = driver.transact(add('a'))
     expect(await texts()).toEqual([])
     await queued

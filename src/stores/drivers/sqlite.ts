@@ -1,16 +1,16 @@
 /**
  * The SQLite driver: one writer in this thread, and group commit.
  *
- * With `synchronous=FULL` a commit costs an fsync, which is dearer than all its statements. So
- * transactions queued in one turn of the event loop run together, each in its own savepoint, and
- * are answered after the one fsync that makes them durable.
+ * With `synchronous=FULL` a commit costs an fsync, which is slower than all its statements. So the
+ * transactions that are queued in one turn of the event loop run as one group. Each has its own
+ * savepoint, and all are answered after the one fsync that makes them durable.
  *
  * What must hold:
- *  - No member is answered before the COMMIT that holds it, not even one that failed: it was
- *    decided on what its neighbours wrote.
+ *  - No member of a group is answered before the group's COMMIT, not even a member that failed: its
+ *    decision used what the other members wrote.
  *  - A failing member undoes its own savepoint and nothing else.
- *  - When SQLite has ended the transaction by itself (a full disk does that), or COMMIT fails, the
- *    whole group is rolled back and every member runs again alone, from its start.
+ *  - If SQLite ends the transaction itself, for example because the disk is full, or if COMMIT
+ *    fails, the whole group is rolled back. Every member then runs again alone, from its start.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Clock } from '../../clock.ts'
@@ -22,7 +22,7 @@ import type { Sql, Verb } from '../sql.ts'
 import { raw } from '../sql.ts'
 import { isBusy, mapSqliteError } from './sqlite-errors.ts'
 
-/** Bounds how long the event loop stands still for one group. */
+/** Limits how long one group blocks the event loop. */
 const groupMax = 256
 const busyRetryMs = 10
 const busyPatienceMs = 10_000
@@ -38,7 +38,7 @@ type MemberOutcome = { readonly value: unknown } | { readonly error: unknown }
 
 export interface SqliteDriverOptions {
   readonly writer: DatabaseSync
-  /** Null for an in-memory database, which only its own connection can see. */
+  /** Null for a database in memory, because only its own connection can see it. */
   readonly reader: DatabaseSync | null
   readonly clock: Clock
   readonly scheduler: Scheduler
@@ -103,7 +103,7 @@ export class SqliteDriver implements Driver {
     })
   }
 
-  /** Commits what was accepted before it closes the file. */
+  /** Commits the queued transactions, then closes the file. */
   close(): Promise<void> {
     this.#closing ??= this.#commitAndClose()
     return this.#closing
@@ -145,7 +145,7 @@ export class SqliteDriver implements Driver {
     members.forEach((member, i) => answerMember(member, outcomes?.[i] ?? this.#runAlone(member)))
   }
 
-  /** Another process writes to the file: try again shortly, and give up after a while. */
+  /** If another process is writing to the file, tries again soon, and gives up after a while. */
   #waitOrRefuse(members: readonly Member[], error: unknown): void {
     const now = this.#options.clock.monotonicMs()
     this.#busySince ??= now
@@ -165,7 +165,7 @@ export class SqliteDriver implements Driver {
     if (this.#queue.length > 0) this.#planFlush()
   }
 
-  /** Null when the group is gone and every member has to run alone. */
+  /** Returns null if the group was rolled back, so that every member has to run alone. */
   #runGroup(members: readonly Member[]): readonly MemberOutcome[] | null {
     try {
       const outcomes: MemberOutcome[] = []

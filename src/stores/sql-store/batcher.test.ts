@@ -1,4 +1,4 @@
-/** The batcher with batches that the test answers by hand. */
+/** The batcher, with batches that the test answers. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { claimOf } from '../../../test/chaos/claims.ts'
@@ -62,7 +62,7 @@ const answerOf = ({ actor }: Claim): ClaimAnswer => ({
 const claim = (name: string, pr: number): Claim =>
   claimOf({ pr, head: name, secret: null, leaseMs: 1000, actor: name, now: 0 })
 
-it('sends what came in one turn together, with one claim per subject, in order', async () => {
+it('the batcher sends claims of one turn together, one per subject, in order', async () => {
   const { batcher, batches } = batcherByHand()
   const names = ['a1', 'b1', 'a2', 'c1', 'b2', 'd1', 'a3']
   const all = names.map((name) => batcher.ask(claim(name, name.charCodeAt(0))))
@@ -76,7 +76,7 @@ it('sends what came in one turn together, with one claim per subject, in order',
   expect(answers.map(({ runKey }) => runKey)).toEqual(names)
 })
 
-it('sends batches in sizes of powers of two, and the rest at once behind them', async () => {
+it('the batcher sends batches in sizes of powers of two, and the others directly after them', async () => {
   const { batcher, batches } = batcherByHand()
   const all = [1, 2, 3, 4, 5, 6, 7].map((pr) => batcher.ask(claim(`n${pr}`, pr)))
   await nextTurn()
@@ -89,7 +89,7 @@ it('sends batches in sizes of powers of two, and the rest at once behind them', 
   await Promise.all(all)
 })
 
-it('does not send a claim while an earlier one of its subject is still under way', async () => {
+it('the batcher does not send a claim while an earlier one of its subject is being processed', async () => {
   const { batcher, batches } = batcherByHand()
   const first = batcher.ask(claim('a1', 1))
   await nextTurn()
@@ -103,7 +103,7 @@ it('does not send a claim while an earlier one of its subject is still under way
   await Promise.all([first, ...later])
 })
 
-it('keeps at most two batches of bounded size under way, whatever comes', async () => {
+it('the batcher has at most two batches of limited size open, however many claims come', async () => {
   const { batcher, batches } = batcherByHand()
   const all = Array.from({ length: 200 }, (_, i) => batcher.ask(claim(`n${i}`, i)))
   await nextTurn()
@@ -118,7 +118,7 @@ it('keeps at most two batches of bounded size under way, whatever comes', async 
   expect(batches.flatMap(({ names }) => names)).toHaveLength(200)
 })
 
-it('rests while all that waits is behind what is under way', async () => {
+it('the batcher does nothing while all claims wait for open ones', async () => {
   let turns = 0
   const counting: Scheduler = {
     ...systemScheduler,
@@ -148,7 +148,7 @@ it('rests while all that waits is behind what is under way', async () => {
   await Promise.all(all)
 })
 
-it('asks again for what the store put off', async () => {
+it('the batcher sends a deferred claim again', async () => {
   const { batcher, batches } = batcherByHand()
   const all = [batcher.ask(claim('a', 1)), batcher.ask(claim('b', 2))]
   await nextTurn()
@@ -159,7 +159,7 @@ it('asks again for what the store put off', async () => {
   expect((await Promise.all(all)).map(({ runKey }) => runKey)).toEqual(['a', 'b'])
 })
 
-it('gives a refusal to the one it is for', async () => {
+it('the batcher gives a refusal to the claim it belongs to', async () => {
   const { batcher, batches } = batcherByHand()
   const all = [batcher.ask(claim('a', 1)), batcher.ask(claim('b', 2))]
   await nextTurn()
@@ -169,7 +169,7 @@ it('gives a refusal to the one it is for', async () => {
   expect((await all[1]!).runKey).toBe('b')
 })
 
-it('does not let one claim that no batch survives take the others down', async () => {
+it('a claim that breaks every batch does not fail the others', async () => {
   const poisoned = new Batcher<Claim, ClaimAnswer>({
     run: async (claims) => {
       if (claims.some(({ actor }) => actor === 'poison')) throw new TypeError('cannot read this')
@@ -188,7 +188,7 @@ it('does not let one claim that no batch survives take the others down', async (
   ])
 })
 
-it('does not let claims that others hold up keep the places of the batches', async () => {
+it('claims that wait for other writers do not keep the slots of the batches', async () => {
   const { batcher, batches } = batcherByHand()
   const contended = new StoreContendedError('store_contended', 'held by others')
   const heldUp = [batcher.ask(claim('a', 1)), batcher.ask(claim('b', 2))]
@@ -216,7 +216,7 @@ it('does not let claims that others hold up keep the places of the batches', asy
   expect(batches).toHaveLength(6)
 })
 
-it('tells everybody at once when the store is away, and works when it is back', async () => {
+it('all claims fail at once when the store is down, and later ones work when it is back', async () => {
   const { batcher, batches } = batcherByHand()
   const all = Promise.allSettled([1, 2].map((pr) => batcher.ask(claim(`n${pr}`, pr))))
   await nextTurn()
@@ -229,7 +229,7 @@ it('tells everybody at once when the store is away, and works when it is back', 
   expect((await after).runKey).toBe('after')
 })
 
-it('is drained when everybody has an answer', async () => {
+it('the batcher is drained when every claim has an answer', async () => {
   const { batcher, batches } = batcherByHand()
   await batcher.drain()
   const claimed = batcher.ask(claim('a', 1))
@@ -241,11 +241,11 @@ it('is drained when everybody has an answer', async () => {
   await Promise.all([claimed, draining])
 })
 
-it('a request of a key that was put back does not join it in one batch', async () => {
+it('a claim does not share a batch with an earlier one of its key that was put back', async () => {
   const { batcher, batches } = batcherByHand()
   const all = [1, 2, 3].map((pr) => batcher.ask(claim(`n${pr}`, pr)))
   await nextTurn()
-  // Two of three make a batch; the third was put back, and now another of its key comes.
+  // Two of three form a batch; the third was put back, and now another claim of its key comes.
   all.push(batcher.ask(claim('n3-again', 3)))
   await nextTurn()
   for (let i = 0; i < batches.length; i++) {
@@ -256,7 +256,7 @@ it('a request of a key that was put back does not join it in one batch', async (
   await Promise.all(all)
 })
 
-it('takes time in proportion for many requests of one key', async () => {
+it('the time for many claims of one key grows in proportion to their number', async () => {
   const cpuMsFor = async (count: number): Promise<number> => {
     const batcher = new Batcher<Claim, ClaimAnswer>({
       run: (claims) => Promise.resolve(claims.map(answerOf)),
@@ -272,6 +272,6 @@ it('takes time in proportion for many requests of one key', async () => {
   }
   await cpuMsFor(1000)
   const few = Math.min(await cpuMsFor(10_000), await cpuMsFor(10_000))
-  // Four times as many; where time grows with the square, sixteen times as long.
+  // Four times as many claims; with quadratic growth it would take sixteen times as long.
   expect(await cpuMsFor(40_000)).toBeLessThan(10 * few)
 })

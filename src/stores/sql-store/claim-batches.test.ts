@@ -1,6 +1,6 @@
 /**
- * Claims in batches against both real databases: fewer transactions than claims, and no claim that
- * suffers from its neighbours.
+ * Claims in batches against both real databases: fewer transactions than claims, and no claim is
+ * harmed by the others in its batch.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { claimOf, policy } from '../../../test/chaos/claims.ts'
@@ -76,7 +76,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
     ])
   })
 
-  it('two claims of one key for two subjects harm nobody beside them', async () => {
+  it('two claims of one key for two subjects do not harm the other claims', async () => {
     const settled = await Promise.allSettled([
       store.runs.claim(job('deploy', 'blue'), null),
       store.runs.claim(job('neighbour', 'neighbour'), null),

@@ -23,6 +23,7 @@ import {
   takeOverLeases,
   withPlaces,
 } from '../verbs/outbox/lease-deliveries.ts'
+import { closeRemaining } from '../verbs/outbox/close-output.ts'
 import { anchorsOf, listDeliveries, outboxBacklog } from '../verbs/outbox/list-deliveries.ts'
 import {
   ensureMarkerKey,
@@ -39,12 +40,11 @@ import {
   retryDelivery,
   skipDelivery,
 } from '../verbs/outbox/operate-delivery.ts'
-import { closeRest, publishOwn, targetTakenError } from '../verbs/outbox/own-output.ts'
-import type { VerbRunner } from './verb-runner.ts'
-import { sendMessage } from '../verbs/outbox/send-message.ts'
+import { publishOutput, sendMessage, targetTakenError } from '../verbs/outbox/publish-output.ts'
 import { authors, knowsSince, learnAuthor } from '../verbs/outbox/publisher-identity.ts'
+import type { VerbRunner } from './verb-runner.ts'
 
-/** There is no note while somebody else has begun anew. */
+/** Another process may start the noting again, and then there is no note yet. */
 const notingsMax = 5
 
 export class SqlOutbox implements port.OutboxStore {
@@ -53,7 +53,7 @@ export class SqlOutbox implements port.OutboxStore {
   readonly #correctTimes: () => Promise<void>
   readonly rules: PublishingRules
 
-  /** `correctTimes` comes before each question of what is due: the clock may have been set back. */
+  /** `correctTimes` runs before each read of what is due: the clock may have been set back. */
   constructor(runner: VerbRunner, correctTimes: () => Promise<void>) {
     this.#runner = runner
     this.#context = runner.context
@@ -70,16 +70,19 @@ export class SqlOutbox implements port.OutboxStore {
     return this.#runner.transact(() => beginAttempt(this.#context, request))
   }
 
-  endAttempt(hold: port.DeliveryHold, report: port.AttemptReport): Promise<'recorded' | 'late'> {
-    return this.#runner.transact(() => endAttempt(this.#context, hold, report))
+  endAttempt(lease: port.DeliveryLease, report: port.AttemptReport): Promise<'recorded' | 'late'> {
+    return this.#runner.transact(() => endAttempt(this.#context, lease, report))
   }
 
-  record(hold: port.DeliveryHold, finding: Finding): Promise<'recorded' | 'lost'> {
-    return this.#runner.transact(() => recordFinding(this.#context, hold, finding))
+  record(lease: port.DeliveryLease, finding: Finding): Promise<'recorded' | 'lost'> {
+    return this.#runner.transact(() => recordFinding(this.#context, lease, finding))
   }
 
-  notePreparation(hold: port.DeliveryHold, when: 'begins' | 'ended'): Promise<'recorded' | 'lost'> {
-    return this.#runner.transact(() => notePreparation(this.#context, hold, when))
+  notePreparation(
+    lease: port.DeliveryLease,
+    when: 'begins' | 'ended',
+  ): Promise<'recorded' | 'lost'> {
+    return this.#runner.transact(() => notePreparation(this.#context, lease, when))
   }
 
   takeOverLeases(): Promise<number> {
@@ -123,12 +126,12 @@ export class SqlOutbox implements port.OutboxStore {
     request: port.PublishRequest,
     idempotencyKey: IdempotencyKey | null,
   ): Promise<port.PublishAnswer> {
-    const said = await this.#runner.withKey(idempotencyKey, () =>
-      publishOwn(this.#context, request),
+    const published = await this.#runner.withKey(idempotencyKey, () =>
+      publishOutput(this.#context, request),
     )
-    // What a refused status says was kept: so the refusal follows the commit.
-    if (said.isTaken) throw targetTakenError(this.#context, said.delivery)
-    return said
+    // The output was kept for later, so the refusal comes after the commit.
+    if (published.isTaken) throw targetTakenError(this.#context, published.delivery)
+    return published
   }
 
   send(request: port.MessageRequest): Promise<port.PublishAnswer> {
@@ -245,9 +248,13 @@ export class SqlOutbox implements port.OutboxStore {
       const note = await this.restoreNote()
       if (note !== null) return note
     }
-    throw new StoreContendedError('store_contended', 'others keep noting a restore anew', {
-      hint: 'Try again. Nothing is published before all is noted.',
-    })
+    throw new StoreContendedError(
+      'store_contended',
+      'other processes keep starting the noting of a restore again',
+      {
+        hint: 'Try again. Nothing is published before the restore is noted completely.',
+      },
+    )
   }
 
   restoreNote(): Promise<port.RestoreNote | null> {
@@ -259,6 +266,6 @@ export class SqlOutbox implements port.OutboxStore {
   }
 
   closeRest(): Promise<boolean> {
-    return this.#runner.transact(() => closeRest(this.#context))
+    return this.#runner.transact(() => closeRemaining(this.#context))
   }
 }

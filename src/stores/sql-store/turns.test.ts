@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { systemScheduler } from '../../scheduler.ts'
 import { Turns } from './turns.ts'
 
-/** Work that is begun by the turns and ended by hand. */
+/** Work that the turns begin and the test ends. */
 function turnsByHand(mostAtOnce: number) {
   const timers: (() => void)[] = []
   const scheduler = {
@@ -30,7 +30,7 @@ function turnsByHand(mostAtOnce: number) {
   return { take, end, begun, timers }
 }
 
-it('of one key one is at work at a time, in order, and others pass', async () => {
+it('one task of each key runs at a time, in order, and tasks of other keys pass', async () => {
   const { take, end, begun } = turnsByHand(5)
   const all = [take('a', 'a1'), take('a', 'a2'), take('a', 'a3'), take('b', 'b1')]
   await nextTurn()
@@ -46,7 +46,7 @@ it('of one key one is at work at a time, in order, and others pass', async () =>
   expect(await Promise.all([all[0], all[2], all[3]])).toEqual(['a1', 'a3', 'b1'])
 })
 
-it('of all keys only so many are at work at once', async () => {
+it('only a limited number of tasks runs at once, over all keys', async () => {
   const { take, end, begun } = turnsByHand(2)
   const all = ['a', 'b', 'c', 'd'].map((key) => take(key, key))
   await nextTurn()
@@ -57,7 +57,7 @@ it('of all keys only so many are at work at once', async () => {
   expect(await Promise.all(all)).toEqual(['a', 'b', 'c', 'd'])
 })
 
-it('whoever waits too long is told so, and its turn goes to the next', async () => {
+it('a task that waits too long is refused, and its turn goes to the next', async () => {
   const { take, end, begun, timers } = turnsByHand(5)
   const all = [take('a', 'a1'), take('a', 'a2'), take('a', 'a3')]
   await nextTurn()

@@ -1,8 +1,8 @@
 /** Tables `delivery` and `delivery_attempt`. Every write checks and raises `rev`. */
 import type { DeliveryAttempt, Delivery } from '../../domain/outbox/delivery.ts'
 import type { QueueHead } from '../../domain/outbox/queue.ts'
-import { priorities } from '../../domain/outbox/priority.ts'
-import { lineUp } from '../../domain/outbox/queue.ts'
+import { priorities } from '../../domain/outbox/queue.ts'
+import { withQueueFields } from '../../domain/outbox/queue.ts'
 import { LostRace } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { inPieces, join, padded, sql, tuples } from '../sql.ts'
@@ -98,6 +98,9 @@ export type DeliveryOutline = Pick<
   | 'queue'
   | 'dueAt'
   | 'leasedUntil'
+  | 'attemptId'
+  | 'providerId'
+  | 'protocol'
   | 'changedAt'
   | 'errorCode'
 >
@@ -115,10 +118,13 @@ const outline = table<DeliveryOutline>(
     'queue',
     'dueAt',
     'leasedUntil',
+    'attemptId',
+    'providerId',
+    'protocol',
     'changedAt',
     'errorCode',
   ],
-  { flags: ['final'] },
+  { flags: ['final'], json: ['protocol'] },
 )
 
 const head = table<QueueHead>(['id', 'queue', 'priority', 'waitsSince', 'dueAt'])
@@ -253,7 +259,7 @@ export function* selectDueTimes(): Verb<number[]> {
  * or whose target somebody else made meanwhile, is a lost race.
  */
 export function* writeDeliveries(deliveries: readonly Delivery[]): Verb<Delivery[]> {
-  const raised = deliveries.map((item) => ({ ...lineUp(item), rev: item.rev + 1 }))
+  const raised = deliveries.map((item) => ({ ...withQueueFields(item), rev: item.rev + 1 }))
   for (const item of raised) if (item.rev > 1) yield* updateDelivery(item)
   for (const piece of inPieces(raised.filter(({ rev }) => rev === 1))) {
     const rows = tuples(piece.map((item) => delivery.encode(item)))

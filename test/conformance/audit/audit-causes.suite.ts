@@ -32,7 +32,7 @@ export function auditCauses(open: OpenStore): void {
     return found
   }
 
-  it('a webhook leads to its claim, that to what it supersedes, and so on to GitHub', async () => {
+  it('a webhook leads to its claim, the claim to what it supersedes and shows', async () => {
     const subject = make({ announcement: onlyAnchor })
     const first = await received(world.store, { repo: subject.repo })
     await world.store.inbox.finish(decided(first, claiming(subject.claimOf('a'))))
@@ -69,7 +69,7 @@ export function auditCauses(open: OpenStore): void {
     ])
   })
 
-  it('webhooks that are decided at once keep their causes apart', async () => {
+  it('webhooks that are decided at once have separate causes', async () => {
     const subjects = [make(), make(), make()]
     const entries = await Promise.all(subjects.map(({ repo }) => received(world.store, { repo })))
     await Promise.all(
@@ -91,7 +91,7 @@ export function auditCauses(open: OpenStore): void {
     }
   })
 
-  it('claims of callers that share a transaction are led to by nothing', async () => {
+  it('claims of callers that share a transaction have no cause', async () => {
     const subjects = [make(), make(), make(), make()]
     for (const subject of subjects) await subject.claim('a')
     await Promise.all(subjects.map((subject) => subject.claim('b')))
@@ -107,7 +107,7 @@ export function auditCauses(open: OpenStore): void {
     }
   })
 
-  it('each type that a webhook starts is led to by the webhook, not by another type', async () => {
+  it('each run type that a webhook starts has the webhook as its cause', async () => {
     const [review, docs] = [make(), make()]
     const entry = await received(world.store, { repo: review.repo })
     const acts = [claiming(review.claimOf('a')), claiming(docs.claimOf('a'))]
@@ -118,7 +118,7 @@ export function auditCauses(open: OpenStore): void {
     ])
   })
 
-  it('a repeat, a postponement and a replay are told under the arrival or the wish', async () => {
+  it('a repeat and a postponement name the arrival, a replay names the request', async () => {
     const webhook = newWebhook()
     const { entry } = await world.store.inbox.receive(webhook)
     await world.store.inbox.receive(webhook)
@@ -138,7 +138,7 @@ export function auditCauses(open: OpenStore): void {
     ])
   })
 
-  it('a closed pull request leads to the end of its runs, and that to what is shown', async () => {
+  it('a closed pull request causes the end of its runs, and that the new output', async () => {
     const subject = make({ announcement: onlyStatus })
     await subject.claim('a')
     await hand.publish()
@@ -156,7 +156,7 @@ export function auditCauses(open: OpenStore): void {
     ])
   })
 
-  it('whoever takes a run names who left it, the sweeper whom it takes it from', async () => {
+  it('the next holder names the release, the sweeper names the lost holder’s row', async () => {
     const subject = make({ attempts: 2, announcement: onlyStatus })
     await subject.claim('a', { lease: null })
     const first = await subject.lease()
@@ -180,7 +180,7 @@ export function auditCauses(open: OpenStore): void {
     ])
   })
 
-  it('a claim in place of a lost holder names that holder', async () => {
+  it('a claim that replaces a lost holder names that holder', async () => {
     const subject = make()
     const lost = await subject.claim('a')
     move(leaseMs + second)
@@ -189,7 +189,7 @@ export function auditCauses(open: OpenStore): void {
     expect(row).toMatchObject({ id: run?.fence, causeId: lost.run?.fence })
   })
 
-  it('the end of a run leads to the next of its queue and to a rerun that was wanted', async () => {
+  it('the end of a run causes the next run of its queue and a requested rerun', async () => {
     const subject = make({ kind: 'job' })
     const held = await subject.claim('a')
     await subject.claim('b', { lease: null })
@@ -205,7 +205,7 @@ export function auditCauses(open: OpenStore): void {
     ])
   })
 
-  it('what happens to a delivery names the row of the version that was to be shown', async () => {
+  it('each row of a delivery names the row of the version that is to be shown', async () => {
     const subject = make({ announcement: onlyStatus })
     const held = await subject.claim('a')
     const unsure = await hand.leaseNamed('status')
@@ -226,7 +226,7 @@ export function auditCauses(open: OpenStore): void {
     ])
   })
 
-  it('several deliveries that are retried together each name their own wish', async () => {
+  it('several deliveries that are retried together each name their own request', async () => {
     const subject = make()
     await subject.claim('a')
     const trouble = { code: 'forbidden', text: 'no' }
@@ -244,7 +244,7 @@ export function auditCauses(open: OpenStore): void {
     }
   })
 
-  it('a limit is led to by what was being sent, and leads to its delay', async () => {
+  it('a limit is caused by the attempt that hit it, and causes the delay', async () => {
     const subject = make({ announcement: onlyStatus })
     await subject.claim('a')
     const trouble = { code: 'rate_limited', text: 'too many' }
@@ -257,7 +257,7 @@ export function auditCauses(open: OpenStore): void {
     expect(later.at(-1)).toBe('run.claimed → delivery.sent')
   })
 
-  it('what a run published itself is led to by its holder, and its end closes it', async () => {
+  it('what a run published names its holder, and the end of the run closes it', async () => {
     const subject = make({ announcement: onlyStatus })
     const held = await subject.claim('a')
     const { runId, leaseHash } = holderOf(held)
@@ -276,7 +276,7 @@ export function auditCauses(open: OpenStore): void {
     expect((await hand.named(runId, 'lint')).causeId).toBe((await newest('run.failed')).id)
   })
 
-  it('a token that is revoked leads to the end of its leases', async () => {
+  it('revoking a token causes the end of its leases', async () => {
     const wanted = { scope: 'worker', name: 'bot', userId: null, secret: 'x', actor: 'admin' }
     const { token } = await world.store.tokens.create(wanted, null)
     const subject = make()
@@ -285,7 +285,7 @@ export function auditCauses(open: OpenStore): void {
     expect(await told()).toContain('operator.token_deleted → run.lease_revoked')
   })
 
-  it('two names that are one repository: all that follows is led to by that', async () => {
+  it('learning that two names are one repository causes all that follows from it', async () => {
     const [one, other] = [make(), make()]
     await world.store.repositories.learn(one.repo, 77, 'now', 'github')
     await one.claim('a')
@@ -300,7 +300,7 @@ export function auditCauses(open: OpenStore): void {
     for (const row of after) expect(row.causeId).toBe(merged.id)
   })
 
-  it('a restore leads to what it puts in doubt, and to what is found then', async () => {
+  it('a restore causes the doubt about deliveries and what is found later', async () => {
     await world.store.upkeep.recordMode('live')
     const subject = make({ announcement: onlyStatus })
     await subject.claim('a')
@@ -312,7 +312,7 @@ export function auditCauses(open: OpenStore): void {
     expect(await newest('delivery.sent')).toMatchObject({ causeId: restored.id })
   })
 
-  it('an answer about the newest head names the decision that asked', async () => {
+  it('an answer about the newest head names the decision that asked for it', async () => {
     const subject = make()
     const { run, decisionId } = await subject.claim('a')
     const { headSha, baseSha, id: runId } = run!
@@ -321,7 +321,7 @@ export function auditCauses(open: OpenStore): void {
     expect(await newest('run.head_verified')).toMatchObject({ causeId: decisionId })
   })
 
-  it('claims that race leave no row with a cause of another', async () => {
+  it('claims at the same time never name each other’s causes', async () => {
     const subject = make()
     const claims = Array.from({ length: 8 }, (_, i) => subject.claim(i % 2 === 0 ? 'a' : 'b'))
     await Promise.all(claims)
@@ -332,7 +332,7 @@ export function auditCauses(open: OpenStore): void {
     }
   })
 
-  it('a cause that is past its retention is named all the same', async () => {
+  it('a cause that is past its retention is still named', async () => {
     const subject = make()
     const held = await subject.claim('a')
     move(91 * day)

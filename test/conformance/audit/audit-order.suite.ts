@@ -1,5 +1,5 @@
 /**
- * Goal: whoever follows the audit, or pages through it, gets every row once, in the order of
+ * Goal: a reader that follows the audit, or pages through it, gets every row once, in the order of
  * commits, also while others write.
  */
 import { setImmediate } from 'node:timers/promises'
@@ -30,7 +30,7 @@ export function auditOrder(open: OpenStore): void {
   const world = useWorld(open)
   const here = () => world().store.audit.latestOrder()
 
-  it('is followed oldest first, page by page, from wherever one was', async () => {
+  it('is followed oldest first, page by page, from any row', async () => {
     const start = await here()
     const subject = new TestSubject(world())
     for (const name of ['a', 'b', 'c']) await subject.claim(name)
@@ -45,12 +45,12 @@ export function auditOrder(open: OpenStore): void {
     expect(rest.map(({ order }) => order)).toEqual(orders.slice(2))
   })
 
-  it('has nothing after the newest', async () => {
+  it('has no row after the newest', async () => {
     await new TestSubject(world()).claim('a')
     expect(await world().store.audit.after(await here(), {}, 10)).toEqual({ rows: [], more: false })
   })
 
-  it('comes in pieces of 4 MB at most, and says when there is more', async () => {
+  it('comes in pages of 4 MB at most, and says when there is more', async () => {
     const start = await here()
     const mib = 1024 * 1024
     const subject = new TestSubject(world())
@@ -78,7 +78,7 @@ export function auditOrder(open: OpenStore): void {
     expect(await followFrom(world().store, start, 100, filter)).toEqual(pieces.flat())
   })
 
-  it('is the order of the list too, whichever of the two is asked first', async () => {
+  it('is the same in the list, whichever of the two is read first', async () => {
     const subject = new TestSubject(world())
     const start = await here()
     for (const name of ['a', 'b', 'c', 'd']) await subject.claim(name)
@@ -87,7 +87,7 @@ export function auditOrder(open: OpenStore): void {
     expect(items).toEqual(followed.slice(-3).toReversed())
   })
 
-  it('is followed by run, by type and by time', async () => {
+  it('can be filtered by run, by type and by time', async () => {
     const start = await here()
     const from = world().store.now()
     const subject = new TestSubject(world())
@@ -103,7 +103,7 @@ export function auditOrder(open: OpenStore): void {
     expect(await types({ type: 'run.claimed', since: from + 2, until: from + 3 })).toHaveLength(1)
   })
 
-  it('loses and repeats nothing for a follower while many write', async () => {
+  it('is complete and without repeats for a follower while many write', async () => {
     const start = await here()
     const writing = Promise.all(
       Array.from({ length: 8 }, async () => {
@@ -128,7 +128,7 @@ export function auditOrder(open: OpenStore): void {
     expect(seen.length).toBeGreaterThanOrEqual(8 * 9)
   })
 
-  it('goes on above the last number when the rows it was given to are purged', async () => {
+  it('continues above the last number after the newest rows are purged', async () => {
     const subject = new TestSubject(world())
     await subject.bring('a', 'succeeded')
     const before = await here()

@@ -1,7 +1,7 @@
 /**
- * Goal: on PostgreSQL, where an id is drawn long before its transaction commits, a reader that goes
- * on from what it has seen gets the late commit too, once.
- * Method: transactions held open by hand, and many writers and followers over two stores.
+ * Goal: on PostgreSQL, where an id is drawn long before its transaction commits, a reader that
+ * continues from the last row it saw also gets a row that commits late, once.
+ * Method: transactions that the test holds open, and many writers and followers over two stores.
  */
 import { githubDeclarations } from '../../../src/channels/github-channels.ts'
 import pg from 'pg'
@@ -68,7 +68,7 @@ it('a row that commits after a later one was read is read next, once', async () 
   expect(after.items.map(({ actor }) => actor)).toEqual(['late', 'early'])
 })
 
-it('a row that is rolled back leaves nobody waiting for its number', async () => {
+it('a row that is rolled back makes no reader wait for its number', async () => {
   const [store] = stores
   const [client, other] = [await connect(), await connect()]
   const start = await store.audit.latestOrder()
@@ -80,7 +80,7 @@ it('a row that is rolled back leaves nobody waiting for its number', async () =>
   expect(rows.map(({ actor }) => actor)).toEqual(['stays'])
 })
 
-it('two stores that give places at once, under many writers, lose and repeat nothing', async () => {
+it('two stores that number rows at once, with many writers, lose and repeat no row', async () => {
   const [one, other] = stores
   const start = await one.audit.latestOrder()
   const holders = await Promise.all(Array.from({ length: 3 }, connect))

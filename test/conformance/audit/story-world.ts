@@ -1,6 +1,6 @@
 /**
- * A pull request whose webhooks really go through the intake, over a store whose time is in the
- * test's hand: each is received, decided and settled before the next step.
+ * A pull request whose webhooks really go through the intake, over a store whose clock the test
+ * moves: each webhook is received, decided and finished before the next step.
  */
 import { pino } from 'pino'
 import { explain, type Why } from '../../../src/audit/why.ts'
@@ -17,7 +17,7 @@ import {
 import { noMetrics } from '../../../src/metrics.ts'
 import { createRuns } from '../../../src/runs/create-runs.ts'
 import { systemScheduler } from '../../../src/scheduler.ts'
-import { withTypeDefaults } from '../../../src/settings/type-defaults.ts'
+import { withTypeDefaults } from '../../../src/settings/run-types/type-defaults.ts'
 import type { Store } from '../../../src/store.ts'
 import { completion, grant, leaseMs, leaseRequest, policy, sha, unique } from '../claims.ts'
 import { second, type World } from '../world.ts'

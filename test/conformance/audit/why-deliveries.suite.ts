@@ -1,7 +1,7 @@
 /**
- * Goal: `why` tells what GitHub shows of a run and what it does not show yet, with the reason, what
- * follows and when, and a command that would be accepted.
- * Method: deliveries are led through their states by the store's own verbs; nothing is sent.
+ * Goal: `why` says what GitHub shows of a run and what it does not show yet, with the reason, what
+ * happens next and when, and a command that would be accepted.
+ * Method: the store's own verbs bring deliveries into their states; nothing is sent.
  */
 import { allRights } from '../../../src/channels/github-channels.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -53,18 +53,18 @@ export function whyDeliveries(open: OpenStore): void {
     end: (name: string, delivery: Delivery) => AttemptEnd | Finding,
   ): Promise<void> {
     const { outbox } = world.store
-    for (const { delivery, hold } of await outbox.lease({ limit: 10, progressMax: 10 })) {
+    for (const { delivery, lease } of await outbox.lease({ limit: 10, progressMax: 10 })) {
       const { versionFence, versionSeq, providerId } = delivery
       const came = end(delivery.name, delivery)
       if (findings.has(came.what)) {
-        await outbox.record(hold, came as Finding)
+        await outbox.record(lease, came as Finding)
         continue
       }
       // A commit has one status after the other; none is ever changed.
       const isNew = providerId === null || delivery.channel === 'github-status'
       const action = isNew ? 'create' : 'edit'
       const request = {
-        hold,
+        lease,
         action,
         versionFence,
         versionSeq,
@@ -76,7 +76,7 @@ export function whyDeliveries(open: OpenStore): void {
       const begun = await outbox.beginAttempt(request)
       if (begun.result !== 'begun') throw new Error(begun.result)
       const report = { identity, httpStatus: null, requestId: null, githubRequestId: null }
-      await outbox.endAttempt(hold, { ...report, attempt: begun.attempt, end: came as AttemptEnd })
+      await outbox.endAttempt(lease, { ...report, attempt: begun.attempt, end: came as AttemptEnd })
     }
   }
 
@@ -87,7 +87,7 @@ export function whyDeliveries(open: OpenStore): void {
     hash: name,
   })
 
-  it('before anything is sent: it is on its way', async () => {
+  it('a delivery that was not sent yet is reported as being sent', async () => {
     const { headline, awaiting } = await ask()
     expect(headline).toContain(
       `The comment and the ${status} are not on GitHub yet: to be sent now.`,
@@ -97,7 +97,7 @@ export function whyDeliveries(open: OpenStore): void {
     )
   })
 
-  it('what is shown: once, with its address, and without the second row that says so', async () => {
+  it('a shown delivery is reported once, with its address', async () => {
     await step(sent)
     const { headline, story, actions } = await ask()
     expect(headline).toContain('GitHub shows the comment (https://github.test/anchor) and ')
@@ -111,7 +111,7 @@ export function whyDeliveries(open: OpenStore): void {
     expect(actions.filter(({ command }) => command?.includes('deliveries'))).toEqual([])
   })
 
-  describe('what was sent, and may have been changed since', () => {
+  describe('a delivery that was sent and may have been changed since', () => {
     const lost = { code: 'unanswered', text: 'the answer never came' }
     const changed = { providerId: '77', url: null, current: false }
 
@@ -134,7 +134,7 @@ export function whyDeliveries(open: OpenStore): void {
       return [(await ask()).headline, (await ask(id)).headline]
     }
 
-    it('is not said to be shown where it was found changed, until it is sent again', async () => {
+    it('is not reported as shown when it was found changed, until it is sent again', async () => {
       await sendAndRead(minute, () => ({ what: 'settled', found: [changed] }))
       for (const headline of await headlines()) {
         expect(headline).toContain('The comment (https://github.test/anchor) was sent, but GitHub')
@@ -149,7 +149,7 @@ export function whyDeliveries(open: OpenStore): void {
       expect((await ask()).headline).toContain('GitHub shows the comment')
     })
 
-    it('is not said to be shown where it could not be read in time', async () => {
+    it('is not reported as shown when it could not be read in time', async () => {
       const failed = { what: 'look_failed', trouble, after: null, permanent: false } as const
       await sendAndRead(day, () => failed)
       for (const headline of await headlines()) {
@@ -158,7 +158,7 @@ export function whyDeliveries(open: OpenStore): void {
       }
     })
 
-    it('is said to be shown where it was found as it should be', async () => {
+    it('is reported as shown when it was found unchanged', async () => {
       const found = [{ ...changed, current: true }]
       await sendAndRead(minute, () => ({ what: 'settled', found }))
       const [ofRun, ofDelivery] = await headlines()
@@ -167,7 +167,7 @@ export function whyDeliveries(open: OpenStore): void {
     })
   })
 
-  it('a status that is pending and then passed is told as both, under what led to it', async () => {
+  it('a status that is pending and then passed is reported as both, under its causes', async () => {
     await step(sent)
     world.clock.move(minute)
     await world.store.runs.complete(completion(claimed), null)
@@ -181,7 +181,7 @@ export function whyDeliveries(open: OpenStore): void {
     ])
   })
 
-  it('reports: each is told, and what was published of them', async () => {
+  it('each report of a run is listed, with what was published of it', async () => {
     await step(sent)
     for (const text of ['reading', 'thinking', 'writing']) {
       const { leaseHash, actor } = holderOf(claimed)
@@ -199,10 +199,13 @@ export function whyDeliveries(open: OpenStore): void {
     ])
   })
 
-  it('given up: with the reason, the remedy and the way back', async () => {
+  it('a failed delivery is reported with reason, remedy and retry command', async () => {
     await step((name) => (name === 'anchor' ? { what: 'permanent', trouble } : sent(name)))
     const { headline, actions } = await ask()
-    expect(headline).toContain('The comment failed: GitHub answered 403 (forbidden).')
+    expect(headline).toContain(
+      'The comment failed: GitHub refuses it, perhaps because of a missing permission ' +
+        '(forbidden); the last answer: GitHub answered 403.',
+    )
     expect(actions.map(({ text }) => text).join()).toContain('permission to write')
     const { id } = await deliveryCalled('anchor')
     const command = `holdfast deliveries retry ${id}`
@@ -211,7 +214,7 @@ export function whyDeliveries(open: OpenStore): void {
     expect((await ask()).headline).toContain('The comment is not on GitHub yet: to be sent now.')
   })
 
-  it('a reason that ends in a mark of its own gets no second one', async () => {
+  it('a reason that ends in a punctuation mark gets no second one', async () => {
     const asked = { code: 'unavailable', text: 'GitHub answered 503: who are you?' }
     for (let day = 0; day < 8; day += 1) {
       await step(() => ({ what: 'retry', trouble: asked, after: null }))
@@ -222,7 +225,7 @@ export function whyDeliveries(open: OpenStore): void {
     expect(text).not.toMatch(/[?.!]\.(\s|$)/)
   })
 
-  it('waiting for a budget: whose, and until when', async () => {
+  it('a delivery that waits for a budget names the identity and the time', async () => {
     const until = world.store.now() + 90 * second
     await world.store.outbox.blockIdentity(identity, until, 'rate_limited', 'publisher')
     await step(() => ({ what: 'budget', until, queue: null }))
@@ -236,7 +239,7 @@ export function whyDeliveries(open: OpenStore): void {
     expect(actions).toContainEqual(expect.objectContaining({ command: 'holdfast budgets' }))
   })
 
-  it('blocked for longer than it waits: when it fails, and the remedy', async () => {
+  it('a delivery blocked past its deadline says when it fails, and the remedy', async () => {
     const { store, clock } = world
     const [at, until] = [store.now(), store.now() + 23 * day]
     await store.outbox.blockIdentity(identity, until, 'rate_limited', 'publisher')
@@ -258,7 +261,7 @@ export function whyDeliveries(open: OpenStore): void {
     expect((await ask()).headline).toMatch(/The comment and .* failed/)
   })
 
-  it('that no server sends says so, and how to start one', async () => {
+  it('a delivery that no server sends says so, and how to start a server', async () => {
     world.clock.move(11 * minute)
     const silent = await ask()
     expect(silent.headline).toMatch(/only a server publishes, and no server was active since/)
@@ -270,7 +273,7 @@ export function whyDeliveries(open: OpenStore): void {
     expect(silent.headline).not.toMatch(/to be sent now/)
   })
 
-  it('in doubt: that GitHub is asked, and what follows', async () => {
+  it('a delivery in doubt says that GitHub is asked, and what happens next', async () => {
     const lost = { code: 'unanswered', text: 'the answer never came' }
     await step(() => ({ what: 'in_doubt', trouble: lost, after: null, looks: 2 }))
     const { headline, awaiting } = await ask()
@@ -281,7 +284,7 @@ export function whyDeliveries(open: OpenStore): void {
     expect(awaiting.map(({ what }) => what).join()).toContain('a check on GitHub for the comment')
   })
 
-  it('held: what a person can say about it, and each is accepted', async () => {
+  it('a held delivery names the commands for a person, and each is accepted', async () => {
     const lost = { code: 'unanswered', text: 'the answer never came' }
     await step(() => ({ what: 'in_doubt', trouble: lost, after: null, looks: 2 }))
     await step(() => ({ what: 'looked', found: [], unverified: true, hash: '', looks: 2 }))
@@ -305,7 +308,7 @@ export function whyDeliveries(open: OpenStore): void {
     return (await world.store.outbox.publish(request, null)).delivery.id
   }
 
-  it('behind earlier messages of its run: which one it waits for', async () => {
+  it('a delivery behind earlier messages of its run names the one it waits for', async () => {
     const first = await publish('part-1')
     const second = await publish('part-2')
     const third = await publish('part-3')
@@ -323,7 +326,7 @@ export function whyDeliveries(open: OpenStore): void {
   })
 
   it.each(['superseded', 'cancelled'] as const)(
-    'published before its run was %s: that it is sent all the same',
+    'a message published before its run was %s is still sent, and why says so',
     async (state) => {
       const id = await publish('findings')
       if (state === 'cancelled') await world.store.runs.cancel(runId, 'test', null)
@@ -339,14 +342,14 @@ export function whyDeliveries(open: OpenStore): void {
     },
   )
 
-  it('never announced: said so, and nothing to do about it', async () => {
+  it('a run that is never announced says so, and offers no command', async () => {
     await world.store.runs.cancel(runId, 'test', null)
     const { headline, actions } = await ask()
     expect(headline).toContain('before anything was shown (never_announced)')
     expect(actions.filter(({ command }) => command?.includes('deliveries'))).toEqual([])
   })
 
-  it('a delivery is asked about by its id, and its pull request tells the same', async () => {
+  it('a question by delivery id gives the same answer as its pull request', async () => {
     await step(sent)
     await world.store.runs.complete(completion(claimed), null)
     await step((name) => (name === 'anchor' ? { what: 'permanent', trouble } : sent(name)))
@@ -362,7 +365,7 @@ export function whyDeliveries(open: OpenStore): void {
   })
 
   describe('the audit', () => {
-    it('is found by the delivery', async () => {
+    it('can be filtered by delivery', async () => {
       await step(sent)
       const { id } = await deliveryCalled('status')
       const page = { limit: 10, cursor: null }

@@ -1,5 +1,5 @@
 /**
- * Goal: `why` does not say that nothing came when webhooks came and were refused, or were missed
+ * Goal: `why` does not say that no webhook came when webhooks came and were refused, or were missed
  * and fetched later.
  */
 import { expect, it } from 'vitest'
@@ -21,7 +21,7 @@ async function unknown(store: Store): Promise<NotFoundError> {
 export function whyMissed(open: OpenStore): void {
   const world = useWorld(open)
 
-  it('that nothing is known about while webhooks were refused: it may be among those', async () => {
+  it('an unknown pull request may be among the webhooks that were refused', async () => {
     const { store } = world()
     const refused = async (what: 'token' | 'signature') => {
       await store.tokens.noteRefusals([{ address: '192.0.2.7', what, count: 2 }])
@@ -33,10 +33,12 @@ export function whyMissed(open: OpenStore): void {
     expect(told.message).toMatch(
       /But \d+ webhooks were refused because of a wrong signature, the last before .* UTC\./,
     )
-    expect(told.hint).toMatch(/^Set the same secret in the webhook on GitHub and in GITHUB_WEB/)
+    const [first, second] = (told.hint ?? '').split('. ')
+    expect(first).toBe('Check that the name and the number are right')
+    expect(second).toMatch(/^Set the same secret in the webhook on GitHub and in GITHUB_WEB/)
   })
 
-  it('is not hidden by wrong tokens, from doctor as little', async () => {
+  it('wrong tokens do not hide a refused webhook, neither in why nor in doctor', async () => {
     const { store, clock } = world()
     clock.move(1000)
     await store.tokens.noteRefusals([{ address: '140.82.115.1', what: 'signature', count: 40 }])
@@ -52,7 +54,7 @@ export function whyMissed(open: OpenStore): void {
   })
 
   it.each(['a webhook was accepted since', 'it was days ago'])(
-    'that nothing is known about: a wrong signature does not count when %s',
+    'for an unknown pull request a wrong signature does not count when %s',
     async (since) => {
       const { store, clock } = world()
       clock.move(1000)
@@ -73,7 +75,7 @@ export function whyMissed(open: OpenStore): void {
     [401, 'Its webhook had a wrong signature and was refused (401)'],
     [503, 'Its webhook was not accepted (GitHub got the answer 503)'],
     [0, 'Its webhook did not arrive'],
-  ])('whose webhook was answered %i and then fetched', async (answered, words) => {
+  ])('a webhook that was answered %i and then fetched is explained', async (answered, words) => {
     const story = new StoryWorld(world())
     await story.send({ head: 'a', answered })
     const { story: told } = await story.why()

@@ -1,8 +1,8 @@
 /**
- * Goal: whatever is done in whatever order, `why` says the state the run is in, and offers exactly
- * what would be accepted.
- * Method: the random walk of all verbs; every run is asked about after every few steps, and at the
- * end each offered command is carried out, and each that was not offered must be refused.
+ * Goal: after any sequence of verbs, `why` names the state of the run, and offers exactly the
+ * commands that would be accepted.
+ * Method: the random walk of all verbs; the test asks about every run after every few steps. At the
+ * end it runs each offered command, and each command that was not offered must be refused.
  */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
@@ -80,7 +80,7 @@ async function act({ store }: World, id: string): Promise<void> {
 export function whyWalk(open: OpenStore): void {
   const world = useWorld(open)
 
-  it('the headline has the state, and what is offered is accepted', async () => {
+  it('the headline has the state, and every offered command is accepted', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (sequence) => {
         const walk = new Walk(world())

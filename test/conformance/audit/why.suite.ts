@@ -1,5 +1,5 @@
 /**
- * Goal: `why` tells what happened, truly and in words a tired person understands.
+ * Goal: `why` says what happened, correctly and in words that a tired person understands.
  * Method: webhooks go through the real intake, runs through the real verbs; the sentences are
  * compared word for word.
  */
@@ -21,8 +21,8 @@ const commands = ({
 export function why(open: OpenStore): void {
   const world = useWorld(open)
 
-  describe('of a pull request', () => {
-    it('that waits for a worker: since when, until when, and what then', async () => {
+  describe('about a pull request', () => {
+    it('that waits for a worker, it says since when, until when, and what then', async () => {
       const story = new StoryWorld(world())
       await story.send({ head: 'a' })
       const [run] = await story.runs()
@@ -47,7 +47,7 @@ export function why(open: OpenStore): void {
       expect(told.text).toContain(`until `)
     })
 
-    it('whose head moved: what led to what, and repeats are counted', async () => {
+    it('whose head moved, it says what caused what, and counts repeats', async () => {
       const story = new StoryWorld(world())
       await story.send({ head: 'a' })
       const push = { action: 'synchronize', head: 'b', guid: crypto.randomUUID() }
@@ -71,7 +71,7 @@ export function why(open: OpenStore): void {
       expect(commands(ofA)).toEqual([`holdfast why ${b?.id}`])
     })
 
-    it('whose workers were lost, then nobody came', async () => {
+    it('whose workers were lost, it says that no other worker came', async () => {
       const story = new StoryWorld(world())
       await story.send({ head: 'a' })
       await story.lease('w7')
@@ -96,7 +96,7 @@ export function why(open: OpenStore): void {
       expect(commands(told)).toEqual([`holdfast runs rerun ${run?.id}`])
     })
 
-    it('that is worked on: the next heartbeat, the deadline, a wanted rerun', async () => {
+    it('that is worked on, it names the next heartbeat, the deadline and the rerun', async () => {
       const story = new StoryWorld(world())
       await story.send({ head: 'a' })
       const held = await story.lease('w7')
@@ -131,7 +131,7 @@ export function why(open: OpenStore): void {
       ])
     })
 
-    it('that is a draft: why nothing was started, and what starts it', async () => {
+    it('that is a draft, it says why nothing started, and what starts it', async () => {
       const story = new StoryWorld(world())
       await story.send({ draft: true })
       await story.send({ action: 'labeled' })
@@ -149,7 +149,7 @@ export function why(open: OpenStore): void {
       ])
     })
 
-    it('that was closed', async () => {
+    it('that was closed, it says so', async () => {
       const story = new StoryWorld(world())
       await story.send({ head: 'a' })
       const { inboxId } = await story.send({ action: 'closed', sender: 'hubot' })
@@ -164,7 +164,7 @@ export function why(open: OpenStore): void {
       expect(closing.story).toEqual(told.story.slice(-2))
     })
 
-    it('whose rule said no in words of its own: quoted, on one line', async () => {
+    it('whose rule gave its own reason, it quotes the reason on one line', async () => {
       const when = () => 'not\n<b>today</b>'
       const story = new StoryWorld(world(), { review: { on: { pull_request: ['opened'] }, when } })
       await story.send({ head: 'a' })
@@ -176,7 +176,7 @@ export function why(open: OpenStore): void {
       ])
     })
 
-    it('whose sender has too low a role, after GitHub could not be asked', async () => {
+    it('whose sender has too low a role, it says that GitHub was asked again', async () => {
       let isAway = true
       const github: Partial<GitHub> = {
         ownAccount: () => Promise.resolve({ login: 'holdfast', id: 99, appId: 12, kind: 'app' }),
@@ -214,7 +214,7 @@ export function why(open: OpenStore): void {
       expect(commands(told)).toEqual([`holdfast inbox replay ${inboxId}`])
     })
 
-    it('of several run types, one of whose rules broke: each is told', async () => {
+    it('of several run types, it names each, also the one whose rule failed', async () => {
       const on = { pull_request: ['opened', 'ready_for_review'] }
       const when = () => {
         throw new Error('boom')
@@ -236,7 +236,7 @@ export function why(open: OpenStore): void {
       expect(commands(told)).toContain(`holdfast inbox replay ${inboxId}`)
     })
 
-    it('that was claimed by programs: repeats, a lost claimer, a late event', async () => {
+    it('that programs claimed, it names repeats, a lost claimer and a late event', async () => {
       const subject = new TestSubject(world())
       const thread = `${subject.repo}#5`
       const one = `${subject.type} of ${short('one')}`
@@ -261,7 +261,7 @@ export function why(open: OpenStore): void {
       ])
     })
 
-    it('that nothing is known about is not found, with what to check', async () => {
+    it('that is unknown, it answers not found, with what to check', async () => {
       const asked = explain(world().store, 'acme/unheard#9')
       await expect(asked).rejects.toMatchObject({
         code: 'nothing_known',
@@ -270,7 +270,7 @@ export function why(open: OpenStore): void {
       })
     })
 
-    it('whose run was removed: it says so, and tells what is left', async () => {
+    it('whose run was removed, it says so, and reports what is left', async () => {
       const story = new StoryWorld(world())
       await story.send({ head: 'a' })
       const held = await story.lease('w7')
@@ -301,8 +301,8 @@ export function why(open: OpenStore): void {
     })
   })
 
-  describe('of a webhook', () => {
-    it('by its id or GUID: what it led to, and how that stands', async () => {
+  describe('about a webhook', () => {
+    it('by its id or GUID, it says what it led to, and the state of that', async () => {
       const story = new StoryWorld(world())
       const guid = crypto.randomUUID()
       const { inboxId } = await story.send({ head: 'a', guid })
@@ -313,7 +313,7 @@ export function why(open: OpenStore): void {
       expect((await story.why(inboxId)).story).toEqual(byGuid.story)
     })
 
-    it('that repeats an event under another GUID points to the first', async () => {
+    it('that repeats an event under another GUID, it points to the first', async () => {
       const story = new StoryWorld(world())
       await story.send({ head: 'a' })
       const updated = new Date(story.store.now()).toISOString()
@@ -338,7 +338,7 @@ export function why(open: OpenStore): void {
       expect(commands(told)).toEqual([])
     })
 
-    it('that was replayed tells of both decisions', async () => {
+    it('that was replayed, it reports both decisions', async () => {
       const story = new StoryWorld(world())
       const { inboxId } = await story.send({ head: 'a' })
       world().clock.move(minute)
@@ -351,7 +351,7 @@ export function why(open: OpenStore): void {
       ])
     })
 
-    it('that is not known is not found; what is no question is refused', async () => {
+    it('that is unknown, it answers not found; an invalid question is refused', async () => {
       const { store } = world()
       const unknown = { code: 'inbox_entry_not_found' }
       await expect(explain(store, crypto.randomUUID())).rejects.toMatchObject(unknown)
@@ -364,8 +364,8 @@ export function why(open: OpenStore): void {
     })
   })
 
-  describe('of a job', () => {
-    it('in a queue says behind which run it waits', async () => {
+  describe('about a job', () => {
+    it('in a queue, it says which run it waits for', async () => {
       const subject = new TestSubject(world(), { kind: 'job' })
       const first = await subject.claim('one')
       const second = await subject.claim('two', { lease: null })

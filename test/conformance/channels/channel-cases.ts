@@ -1,12 +1,10 @@
 /** What the suite needs to know of each channel: two contents, and where to see them on GitHub. */
 import { type ChannelName } from '../../../src/channels/github-channels.ts'
-import type {
-  CheckContent,
-  CommentContent,
-  LabelContent,
-  ReviewContent,
-  StatusContent,
-} from '../../../src/channel.ts'
+import type { CheckContent } from '../../../src/channels/github-check.ts'
+import type { CommentContent } from '../../../src/channels/github-comment.ts'
+import type { LabelContent } from '../../../src/channels/github-label.ts'
+import type { ReviewContent } from '../../../src/channels/github-review.ts'
+import type { StatusContent } from '../../../src/channels/github-status.ts'
 import type { Fault, GitHubSimulator } from '../../../src/simulator/index.ts'
 import { ChannelWorld, repo, sha, thread, type Identity, type Way } from './channel-world.ts'
 import { limitSeconds, type ChannelFault, type ChannelUnderTest } from './channel.suite.ts'

@@ -1,4 +1,7 @@
-/** What holds for comments alone: edited in place, found by time, kept by id, removed if double. */
+/**
+ * What holds only for comments: they are edited in place, found by time, recognised by id, and
+ * removed if there are two.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AnchorView } from '../../../src/domain/outbox/anchor-view.ts'
 import { rejectionOf } from '../../github/github-under-test.ts'
@@ -42,7 +45,7 @@ export function exerciseComments(identity: Identity): void {
     })
     afterEach(() => world.close())
 
-    it('of a run show it, with room for the marker however much there is to say', async () => {
+    it('of a run show it, with room for the marker however long the text is', async () => {
       const summary = 'All of it reads well.\n'.repeat(5000)
       const pairOf = (n: number) => `base-${'b'.repeat(64)}:head-${String(n).repeat(64)}`
       const past = Array.from({ length: 10 }, (_, n) => ({
@@ -61,25 +64,25 @@ export function exerciseComments(identity: Identity): void {
       expect(found).toMatchObject([{ providerId, current: true }])
     })
 
-    it('of a run that has not its form are refused by field', async () => {
+    it('of a run that have the wrong form are refused with the field', async () => {
       const view = { ...anchor(null), state: 'sleeping' }
       const error = await rejectionOf(world.prepare(name, { form: 'anchor', view }))
       expect(error).toMatchObject({ code: 'invalid_content', field: 'view.state' })
     })
 
-    it('are told by their address on the page', async () => {
+    it('are reported with their address on the page', async () => {
       const { url } = await world.write(name, hello)
       expect(url).toMatch(new RegExp(`${repo}/pull/${thread}#issuecomment-\\d+$`))
     })
 
-    it('are seen by id with one request, and by nothing else', async () => {
+    it('are read by id with one request, and without any other', async () => {
       const { providerId } = await world.write(name, hello)
       const before = world.github.requests.length
       await world.look(name, hello, { providerId })
       expect(world.github.requests.slice(before).map(({ route }) => route)).toEqual([byId])
     })
 
-    it('that a person deleted are not there', async () => {
+    it('that a person deleted are reported as missing', async () => {
       const { providerId } = await world.write(name, hello)
       world.github.deleteCommentAs('octocat', Number(providerId))
       const seen = await world.look(name, hello, { providerId })
@@ -98,7 +101,7 @@ export function exerciseComments(identity: Identity): void {
       }
     })
 
-    it('are listed only since shortly before the time in question', async () => {
+    it('are listed only since shortly before the given time', async () => {
       await world.write(name, hello)
       world.clock.pass(60 * minute)
       const since = world.clock.wall
@@ -119,13 +122,13 @@ export function exerciseComments(identity: Identity): void {
       expect(found).toMatchObject([{ providerId, current: true }])
     })
 
-    it('are all listed when the time in question has not come', async () => {
+    it('are all listed when the given time is in the future', async () => {
       const { providerId } = await world.write(name, hello)
       const { found } = await world.look(name, hello, {}, world.clock.wall + 90 * minute)
       expect(found).toMatchObject([{ providerId }])
     })
 
-    it('of which there are two are both seen, the older first, however old it is', async () => {
+    it('of which there are two are both found, the older first, however old it is', async () => {
       const first = await world.write(name, hello)
       world.clock.pass(60 * minute)
       const second = await world.write(name, comment('Hello again'))
@@ -137,7 +140,7 @@ export function exerciseComments(identity: Identity): void {
       ])
     })
 
-    it('are removed, and removing one that is gone is fine', async () => {
+    it('are removed, and removing one that is already gone succeeds', async () => {
       const { providerId } = await world.write(name, hello)
       const remove = () => world.channel(name).remove!(world.target(), providerId, inTime)
       await remove()
@@ -148,7 +151,7 @@ export function exerciseComments(identity: Identity): void {
       expect(await rejectionOf(late)).toMatchObject({ kind: 'too_late' })
     })
 
-    it('in a locked thread are refused for good', async () => {
+    it('in a locked thread are refused permanently', async () => {
       world.github.lock(repo, thread)
       world.github.setRole(repo, 'acme-bot', 'read')
       expect(await rejectionOf(world.write(name, hello))).toMatchObject({ kind: 'forbidden' })

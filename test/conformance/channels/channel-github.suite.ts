@@ -1,6 +1,6 @@
 /**
- * What every channel to GitHub must do besides what any channel must (channel.suite.ts). The
- * simulated GitHub is asked what it received: a channel's own word does not count.
+ * What every channel to GitHub must do besides what any channel must (channel.suite.ts). The test
+ * reads what the simulated GitHub received, not what the channel says.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { GitHubErrorKind } from '../../../src/github/errors.ts'
@@ -31,7 +31,7 @@ export function exerciseOnGitHub(the: ChannelCase, identity: Identity, way: Way)
     const add = (fault: Parameters<ChannelWorld['github']['faults']['add']>[0]['fault']) =>
       world.github.faults.add({ on: { route: the.route }, fault })
 
-    it(`asked again with its id, it ${the.again}`, async () => {
+    it(`sent again with its id, it ${the.again}`, async () => {
       const { providerId } = await world.write(the.name, the.first)
       const second = await world.write(the.name, the.second, { providerId })
       const { first, second: last } = the.shows
@@ -42,7 +42,7 @@ export function exerciseOnGitHub(the: ChannelCase, identity: Identity, way: Way)
       expect(second.providerId === providerId).toBe(the.again !== 'adds')
     })
 
-    it('sees whether what stands there is what is wanted', async () => {
+    it('sees whether the target shows what is wanted', async () => {
       const { providerId } = await world.write(the.name, the.first)
       const wanted =
         the.name === 'github-label' ? { ...(the.first as object), present: false } : the.second
@@ -50,7 +50,7 @@ export function exerciseOnGitHub(the: ChannelCase, identity: Identity, way: Way)
       expect(found).toMatchObject([{ providerId, current: false }])
     })
 
-    it('sees nothing where nothing of it is', async () => {
+    it('sees nothing where nothing of it was published', async () => {
       expect(await world.look(the.name, the.first)).toEqual({ found: [], unverified: false })
     })
 
@@ -60,13 +60,13 @@ export function exerciseOnGitHub(the: ChannelCase, identity: Identity, way: Way)
       [410, 'gone'],
       [422, 'invalid'],
       [503, 'unanswered'],
-    ])('tells a %i as %s, after one request', async (answer, kind) => {
+    ])('reports a %i as %s, after one request', async (answer, kind) => {
       add(world.github.faults.refuse(answer))
       expect(await rejectionOf(world.write(the.name, the.first))).toMatchObject({ kind })
       expect(world.github.count(the.route)).toBe(1)
     })
 
-    it('tells a connection that never opened from one that was lost', async () => {
+    it('distinguishes a connection that never opened from one that was lost', async () => {
       add(world.github.faults.refused())
       const error = await rejectionOf(world.write(the.name, the.first))
       const kind = way === 'over HTTP' ? 'unanswered' : 'network'
@@ -75,7 +75,7 @@ export function exerciseOnGitHub(the: ChannelCase, identity: Identity, way: Way)
 
     // Only an App can make itself another.
     if (identity === 'app') {
-      it('renews a token that ran out, and writes once', async () => {
+      it('renews an expired token, and writes once', async () => {
         await world.look(the.name, the.first)
         world.github.expireTokens()
         await world.write(the.name, the.first)
@@ -84,7 +84,7 @@ export function exerciseOnGitHub(the: ChannelCase, identity: Identity, way: Way)
       })
     }
 
-    it('writes and looks by the id of the repository, whoever has its name', async () => {
+    it('writes and looks by the id of the repository, not by its name', async () => {
       const { id } = world.github.repository(repo)
       world.github.rename(repo, 'acme/gadgets')
       world.github.addRepository(repo)
@@ -97,7 +97,7 @@ export function exerciseOnGitHub(the: ChannelCase, identity: Identity, way: Way)
       expect((await world.look(the.name, the.first, place, 0)).found).toEqual([])
     })
 
-    it('knows its own from what is not there, somebody else’s or another delivery’s', async () => {
+    it('distinguishes its own output from missing and foreign output', async () => {
       const whose = (providerId: string, given = {}) => {
         const claim = { target: world.target(given), providerId, content: the.first }
         return world.channel(the.name).ownershipOf!(claim, inTime)
@@ -113,7 +113,7 @@ export function exerciseOnGitHub(the: ChannelCase, identity: Identity, way: Way)
       expect(await whose(theirs.providerId)).toBe('foreign')
     })
 
-    it('knows a place that is there from one that is not', async () => {
+    it('distinguishes an existing target from a missing one', async () => {
       const isThere = (given = {}) =>
         world.channel(the.name).placeIsThere!(world.target(given), 1e9)
       expect(await isThere()).toBe(true)
@@ -126,7 +126,7 @@ export function exerciseOnGitHub(the: ChannelCase, identity: Identity, way: Way)
       if (!onCommit) expect(await isThere({ thread: 6 })).toBe(false)
     })
 
-    it('a new key is no other content', async () => {
+    it('treats the same content with a new key as unchanged', async () => {
       const { hash } = await world.prepare(the.name, the.first)
       world.keys = { current: secondKey, all: [firstKey, secondKey] }
       expect((await world.prepare(the.name, the.first)).hash).toBe(hash)

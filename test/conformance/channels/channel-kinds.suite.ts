@@ -20,13 +20,13 @@ export function exerciseKinds(): void {
         return found.map((each) => each.current)
       }
 
-      it('is cut to 140 by any way of counting, on one line', async () => {
+      it('is cut to 140 characters, however they are counted, on one line', async () => {
         await world.write(name, status({ description: `a\n${'😀'.repeat(200)}` }))
         const { description } = world.github.latestStatus(repo, sha, 'ci')!
         expect(description).toBe(`a ${'😀'.repeat(68)}…`)
       })
 
-      it('with no words and no address says so', async () => {
+      it('without a text and an address says so', async () => {
         await world.write(name, status({ description: '' }))
         expect(world.github.latestStatus(repo, sha, 'ci')).toMatchObject({
           description: null,
@@ -35,26 +35,26 @@ export function exerciseKinds(): void {
         expect(await current({}, null, status({ description: '' }))).toEqual([true])
       })
 
-      it('shows no more when somebody put another over it', async () => {
+      it('is no longer shown when somebody wrote another one over it', async () => {
         const { providerId } = await world.write(name, status())
         expect(await current({ providerId })).toEqual([true])
         await world.writeAsStranger(name, status())
         expect(await current({ providerId })).toEqual([false])
       })
 
-      it('shows whatever happens in other contexts, and in any spelling of its own', async () => {
+      it('is shown whatever happens in other contexts, in any spelling of its own', async () => {
         const { providerId } = await world.write(name, status({ context: 'CI' }))
         await world.writeAsStranger(name, status({ context: 'ci/other' }))
         expect(await current({ providerId })).toEqual([true])
       })
 
-      it('that came late after a newer one is what stands', async () => {
+      it('that arrived late after a newer one is the shown one', async () => {
         await world.write(name, status({ state: 'success' }))
         await world.write(name, status())
         expect(await current({}, null, status({ state: 'success' }))).toEqual([false])
       })
 
-      it('counts as arrived only above the last one we recorded', async () => {
+      it('counts as arrived only above the last one that Holdfast stored', async () => {
         const { providerId } = await world.write(name, status())
         expect(await current({ providerId }, since())).toEqual([])
         await world.write(name, status())
@@ -63,20 +63,20 @@ export function exerciseKinds(): void {
         expect(await current({ providerId }, since())).toEqual([true])
       })
 
-      it('counts as arrived only when it can be of that time', async () => {
+      it('counts as arrived only when its time fits', async () => {
         await world.write(name, status())
         world.clock.pass(60 * 60_000)
         expect(await current({}, since())).toEqual([])
         expect(await current({}, since() - 55 * 60_000)).toEqual([true])
       })
 
-      it('is found on whichever page it is', async () => {
+      it('is found on any page', async () => {
         await world.write(name, status())
         for (let n = 0; n < 150; n += 1) await world.write(name, status({ context: `other/${n}` }))
         expect(await current()).toEqual([true])
       })
 
-      it('is not ours because it says the same', async () => {
+      it('is not ours only because it says the same', async () => {
         await world.writeAsStranger(name, status())
         expect(await current()).toEqual([])
         expect(await current({}, since())).toEqual([])
@@ -87,7 +87,7 @@ export function exerciseKinds(): void {
       const name = 'github-check'
       const runs = () => world.github.checkRuns(repo, sha)
 
-      it('carries its key, its words and where the details are', async () => {
+      it('carries its key, its text and the address of the details', async () => {
         const at = world.clock.wall
         const detailsUrl = 'https://holdfast.example/runs/1'
         const content = check({ detailsUrl, startedAt: at, summary: 'Reading @octocat.' })
@@ -99,14 +99,14 @@ export function exerciseKinds(): void {
         expect(url).not.toBeNull()
       })
 
-      it('is cut where GitHub takes no more', async () => {
+      it('is cut to the length that GitHub accepts', async () => {
         await world.write(name, check({ summary: 'x y '.repeat(30_000), title: 't'.repeat(500) }))
         const { title, summary } = runs()[0]!.output
         expect(summary!.length).toBeLessThanOrEqual(65_535)
         expect(title).toHaveLength(255)
       })
 
-      it('is ours by App and key, not by its name', async () => {
+      it('is recognised by App and key, not by its name', async () => {
         await world.write(name, check(), { markerKey: 'other' })
         expect((await world.look(name, check())).found).toEqual([])
         await world.write(name, check())
@@ -137,7 +137,7 @@ export function exerciseKinds(): void {
       const name = 'github-label'
       const gone = label({ present: false })
 
-      it('is set and taken off beside those of others', async () => {
+      it('is added and removed beside the labels of others', async () => {
         world.github.labelAs('octocat', repo, thread, 'bug')
         await world.write(name, label())
         expect(world.github.labels(repo, thread)).toEqual(['bug', 'reviewed'])
@@ -145,7 +145,7 @@ export function exerciseKinds(): void {
         expect(world.github.labels(repo, thread)).toEqual(['bug'])
       })
 
-      it('may have any characters that a path has a use for', async () => {
+      it('may have characters that have a meaning in a path', async () => {
         const odd = 'area/αβγ: 100% #1?'
         await world.write(name, label({ label: odd }))
         expect(world.github.labels(repo, thread)).toEqual([odd])
@@ -153,12 +153,12 @@ export function exerciseKinds(): void {
         expect(world.github.labels(repo, thread)).toEqual([])
       })
 
-      it('that is not there is off already', async () => {
+      it('that is not there counts as removed', async () => {
         expect(await world.write(name, gone)).toEqual({ providerId: 'reviewed', url: null })
         expect((await world.look(name, gone)).found).toMatchObject([{ current: true }])
       })
 
-      it('of a thread that cannot be seen is not off', async () => {
+      it('of a thread that cannot be read does not count as removed', async () => {
         const elsewhere = rejectionOf(world.write(name, gone, { thread: 6 }))
         expect(await elsewhere).toMatchObject({ kind: 'not_found' })
         world.github.restrict(repo)
@@ -166,14 +166,14 @@ export function exerciseKinds(): void {
         expect(await unseen).toMatchObject({ kind: 'not_installed' })
       })
 
-      it('is one in whichever case it is written', async () => {
+      it('is the same label in upper and lower case', async () => {
         await world.write(name, label({ label: 'Reviewed' }))
         expect((await world.look(name, label())).found).toMatchObject([{ current: true }])
         expect((await world.look(name, gone)).found).toMatchObject([{ current: false }])
       })
 
       it.each(['.', '..', ' .. '])(
-        'called %j would be all of them, and is refused',
+        'called %j would mean all labels, and is refused',
         async (each) => {
           world.github.labelAs('octocat', repo, thread, 'bug')
           const wrong = rejectionOf(world.write(name, { label: each, present: false }))
@@ -206,7 +206,7 @@ export function exerciseKinds(): void {
         expect(world.github.count(route)).toBe(1)
       })
 
-      it('of which there are two is the older one, for neither can be removed', async () => {
+      it('of which there are two is the older one, because neither can be removed', async () => {
         const { providerId } = await world.write(name, review())
         await world.write(name, review())
         expect((await world.look(name, review())).found).toMatchObject([{ providerId }])

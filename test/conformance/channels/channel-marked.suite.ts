@@ -1,6 +1,6 @@
 /**
- * What holds for that which is known again by its marker, comments and reviews: whoever else writes
- * whatever else, we find ours and nothing but ours.
+ * What holds for comments and reviews, which are recognised by their marker: whatever others write,
+ * Holdfast finds its own and only its own.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ChannelCase } from './channel-cases.ts'
@@ -8,7 +8,7 @@ import { comment, review } from './channel-cases.ts'
 import { ChannelWorld, firstKey, repo, secondKey, thread, type Identity } from './channel-world.ts'
 
 export function exerciseMarked(the: ChannelCase, identity: Identity): void {
-  describe(`${the.name} as ${identity} is known by its marker`, () => {
+  describe(`${the.name} as ${identity} is recognised by its marker`, () => {
     let world: ChannelWorld
     beforeEach(async () => {
       world = await ChannelWorld.open(identity)
@@ -23,7 +23,7 @@ export function exerciseMarked(the: ChannelCase, identity: Identity): void {
         : world.github.comments(repo, thread).map(({ body }) => body)
     const find = (given = {}) => world.look(the.name, the.first, given)
 
-    it('not by a marker that somebody else copied', async () => {
+    it('and not by a marker that somebody else copied', async () => {
       await world.write(the.name, the.first)
       const [ours] = await find().then(({ found }) => found)
       await world.writeAsStranger(the.name, the.first)
@@ -32,30 +32,30 @@ export function exerciseMarked(the: ChannelCase, identity: Identity): void {
       expect(await find()).toEqual({ found: [ours], unverified: false })
     })
 
-    it('not when only a stranger has written one', async () => {
+    it('and not found when only somebody else wrote one', async () => {
       await world.writeAsStranger(the.name, the.first)
       expect(await find()).toEqual({ found: [], unverified: false })
     })
 
-    it('nor by our author alone, or by a part of its key', async () => {
+    it('and not by our author alone, or by a part of its key', async () => {
       await world.write(the.name, the.first, { markerKey: 'a1b2c3:anchor2' })
       await world.write(the.name, the.first, { markerKey: 'a1b2c3' })
       expect(await find()).toEqual({ found: [], unverified: false })
     })
 
-    it('also by a key of the past', async () => {
+    it('also with an older key', async () => {
       const { providerId } = await world.write(the.name, the.first)
       world.keys = { current: secondKey, all: [firstKey, secondKey] }
       expect((await find()).found).toMatchObject([{ providerId, current: true }])
     })
 
-    it('but held when no key of ours verifies it', async () => {
+    it('and held when none of our keys verifies it', async () => {
       await world.write(the.name, the.first)
       world.keys = { current: secondKey, all: [secondKey] }
       expect(await find()).toEqual({ found: [], unverified: true })
     })
 
-    it('on whichever page it is', async () => {
+    it('on any page', async () => {
       const other = (n: number) => ({ markerKey: `other:${n}` })
       for (let n = 0; n < 120; n += 1) await world.write(the.name, the.first, other(n))
       const { providerId } = await world.write(the.name, the.first)
@@ -66,7 +66,7 @@ export function exerciseMarked(the: ChannelCase, identity: Identity): void {
       expect(pages).toBe(the.name === 'github-review' ? 2 : 3)
     })
 
-    it('also when the text had to be cut, which GitHub then takes', async () => {
+    it('also when the text had to be cut to what GitHub accepts', async () => {
       const long = '0123456789 abcdef 😀\n'.repeat(6000)
       const { providerId } = await world.write(the.name, content(long))
       const [body] = bodies()
@@ -78,7 +78,7 @@ export function exerciseMarked(the: ChannelCase, identity: Identity): void {
       expect(found).toMatchObject([{ providerId, current: true }])
     })
 
-    it('though its text tries to be another, to end the marker or to call people', async () => {
+    it('though its text imitates a marker, ends the marker or mentions people', async () => {
       const victim = { markerKey: 'victim:anchor' }
       await world.write(the.name, the.first, victim)
       const stolen = /<!-- holdfast:1.*-->/.exec(bodies()[0]!)![0]
@@ -101,7 +101,7 @@ export function exerciseMarked(the: ChannelCase, identity: Identity): void {
       expect((await world.look(the.name, the.first, victim)).found).toHaveLength(1)
     })
 
-    it('and is never known by a login that somebody took over', async () => {
+    it('and never by a login that somebody else took over', async () => {
       world.authors = { userIds: new Set([999_999]), appIds: new Set([999_999]) }
       await world.write(the.name, the.first)
       expect(await find()).toEqual({ found: [], unverified: false })

@@ -4,7 +4,7 @@
  */
 import { type ChannelName } from '../../../src/channels/github-channels.ts'
 import type { Channel, Prepared, LookResult, Target, Written } from '../../../src/channel.ts'
-import type { Authors } from '../../../src/channels/authors.ts'
+import type { Authors } from '../../../src/channels/parts.ts'
 import { createGitHubChannels } from '../../../src/channels/github-channels.ts'
 import type { MarkerKey, MarkerKeys } from '../../../src/channels/marker.ts'
 import {

@@ -1,7 +1,7 @@
 /**
- * What every channel must do, whatever it publishes and to whom. The other side is asked what it
- * received: a channel's own word does not count. The channel under test is a parameter: one to
- * GitHub, or any other.
+ * What every channel must do, whatever it publishes and to whom. The test reads what the other side
+ * received, not what the channel says. The channel under test is a parameter: one to GitHub, or any
+ * other.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Channel, Prepared, Target, Written } from '../../../src/channel.ts'
@@ -70,7 +70,7 @@ export function exerciseChannel(the: ChannelUnderTest): void {
       if (declaration.identityOf !== null) expect(admission).toBeUndefined()
     })
 
-    it('writes what is wanted and says where it is', async () => {
+    it('writes what is wanted and returns its address', async () => {
       const { providerId } = await write(the.first)
       expect(world.there()).toEqual([{ id: providerId, shows: the.shows.first }])
       const seen = await look({ providerId }, null)
@@ -80,7 +80,7 @@ export function exerciseChannel(the: ChannelUnderTest): void {
     })
 
     it.each(['lostAnswer', 'badGateway', 'brokenJson'] as const)(
-      'tells that it may have been done when the answer was lost (%s), and finds it',
+      'reports in doubt when the answer was lost (%s), and finds the output',
       async (fault) => {
         const since = world.clock.wall
         world.play(fault)
@@ -96,7 +96,7 @@ export function exerciseChannel(the: ChannelUnderTest): void {
       },
     )
 
-    it('tells the same when the request was lost, and finds nothing', async () => {
+    it('reports in doubt when the request was lost, and finds nothing', async () => {
       const since = world.clock.wall
       world.play('lostRequest')
       expect(await failureOf(write(the.first))).toMatchObject({ kind: 'unanswered' })
@@ -119,7 +119,7 @@ export function exerciseChannel(the: ChannelUnderTest): void {
       expect(world.asked()).toBe(before)
     })
 
-    it('tells a limit, with until when, and sends nothing after it', async () => {
+    it('reports a limit, with its end, and sends nothing after it', async () => {
       world.play('limit')
       const until = world.clock.wall + limitSeconds * 1000
       expect(await failureOf(write(the.first))).toMatchObject({ kind: 'limited', until })
@@ -127,18 +127,18 @@ export function exerciseChannel(the: ChannelUnderTest): void {
       expect(world.there()).toEqual([])
     })
 
-    it('tells a refusal for good, after one request', async () => {
+    it('reports a permanent refusal after one request', async () => {
       world.play('refusal')
       expect(await failureOf(write(the.first))).toMatchObject({ kind: 'refused' })
       expect(world.writes()).toBe(1)
       expect(world.there()).toEqual([])
     })
 
-    it('takes no error for its own that is not its connection’s', () => {
+    it('does not handle an error that is not from its connection', () => {
       expect(world.channel.declaration.failureOf(new TypeError('a bug of ours'))).toBeNull()
     })
 
-    it('refuses what is no content of it, or has no place, before anything is asked', async () => {
+    it('refuses invalid content or a missing target before any request', async () => {
       const before = world.asked()
       for (const content of [the.wrong, null, 'text', {}]) {
         const error = await rejectionOf(prepare(content))
@@ -150,7 +150,7 @@ export function exerciseChannel(the: ChannelUnderTest): void {
       expect(world.asked()).toBe(before)
     })
 
-    it('tells two contents apart', async () => {
+    it('distinguishes two contents', async () => {
       const { hash } = await prepare(the.first)
       expect((await prepare(the.first)).hash).toBe(hash)
       const isSame = JSON.stringify(the.first) === JSON.stringify(the.second)

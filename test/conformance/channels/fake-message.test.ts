@@ -1,8 +1,8 @@
 /**
- * Goal: a channel that is not GitHub's needs nothing but its own file.
- * Method: a made-up messenger with an address and no repository, run or subject is declared here,
- * with both policies for what cannot be looked at, and passes the suites of any channel and of
- * publishing. Neither the domain nor a store nor the publisher knows its name.
+ * Goal: a channel to something other than GitHub needs nothing but its own file.
+ * Method: a fake messenger with an address and without repository, run or subject is declared here,
+ * with both policies for outputs that cannot be looked at, and passes the suites of any channel and
+ * of publishing. Neither the domain nor a store nor the publisher knows its name.
  */
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -139,7 +139,7 @@ const sideOf =
       lofts,
       channels: [declaration],
       publisher: (parts: PublisherParts) =>
-        createPublisher({ ...parts, channels, places: nowhereToLearn }),
+        createPublisher({ ...parts, channels, repositoryIds: nowhereToLearn }),
     }
   }
 
@@ -205,7 +205,7 @@ describe('a message to an address', () => {
   })
   afterEach(() => world.close())
 
-  it('is no run’s, and has neither subject nor repository', async () => {
+  it('belongs to no run, subject or repository', async () => {
     const { delivery, already } = await world.store.outbox.send(message('north/ann'))
     expect(already).toBe(false)
     const nobody = { runId: null, subjectId: null, repositoryId: null, address: 'north/ann' }
@@ -216,7 +216,7 @@ describe('a message to an address', () => {
     expect(backlog).toMatchObject({ oldestAt: null, failed: 0 })
   })
 
-  it('is the same one when it is wanted again, and no other under its key', async () => {
+  it('is the same message when it is requested again, and unique under its key', async () => {
     const first = await world.store.outbox.send(message('north/ann'))
     const again = await world.store.outbox.send(message('north/ann'))
     expect(again).toMatchObject({ already: true, delivery: { id: first.delivery.id } })
@@ -230,7 +230,7 @@ describe('a message to an address', () => {
     ])
   })
 
-  it('waits for a limit of its own identity, and for nobody else’s', async () => {
+  it('waits for a limit of its own identity, and of no other', async () => {
     const { lofts } = world.side
     await world.store.outbox.send(message('north/ann'))
     lofts.play('limit')
@@ -252,7 +252,7 @@ describe('a message to an address', () => {
   })
 })
 
-it('a process that does not know a channel keeps its messages for one that does', async () => {
+it('a process that does not know a channel leaves its messages to one that does', async () => {
   const withBoth: OpenStore = (machine) =>
     openInMemory({ ...machine, channels: [...githubDeclarations, declarationOf('hold')] })
   const world = await PublisherWorld.open(withBoth, sideOf('hold', false))

@@ -7,7 +7,7 @@ import {
 } from '../../../src/channels/github-channels.ts'
 import type { Clock } from '../../../src/clock.ts'
 import { unannounced, type Announcement } from '../../../src/domain/run.ts'
-import { openOutbox } from '../../../src/outbox/open-outbox.ts'
+import { openOutbox } from '../../../src/github-outbox/open-outbox.ts'
 import { createGitHubSimulator, type GitHubSimulator } from '../../../src/simulator/index.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
 import { appCredentials, appKeyPem, clientOf } from '../../github/github-under-test.ts'

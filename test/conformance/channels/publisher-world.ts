@@ -1,7 +1,6 @@
 /**
- * The whole way out in one process: a real store, the real publisher, and whoever is at the other
- * end, with time in the test's hand. A publisher can be made to die at a step; another one comes
- * after it.
+ * The whole publishing path in one process: a real store, the real publisher and the receiver, with
+ * a clock that the test moves. A publisher can be stopped at a step; another one then takes over.
  */
 import { pino } from 'pino'
 import type { Clock } from '../../../src/clock.ts'

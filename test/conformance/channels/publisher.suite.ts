@@ -1,7 +1,7 @@
 /**
- * What must come of publishing on every channel, whatever goes wrong on the way: once, in the end,
- * or failed and visible. The other side is asked what it received and what is there. The channel
- * under test is a parameter: one to GitHub, or any other.
+ * What publishing must achieve on every channel, whatever goes wrong on the way: the output arrives
+ * once, or fails visibly. The test reads what the other side received and shows. The channel under
+ * test is a parameter: one to GitHub, or any other.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { InDoubtPolicy } from '../../../src/domain/outbox/channel-declaration.ts'
@@ -79,7 +79,7 @@ function exercise<S extends OtherSide>(the: PublishedCase<S>, open: OpenStore): 
     expect(asked()).toBe(requests)
   }
 
-  it('asks once, however often it is wanted', async () => {
+  it('sends once, however often the same output is requested', async () => {
     await the.want(world)
     await world.pass(minute)
     await the.want(world).catch(() => undefined)
@@ -87,7 +87,7 @@ function exercise<S extends OtherSide>(the: PublishedCase<S>, open: OpenStore): 
     await expectPublishedOnce()
   })
 
-  it('after a death before the attempt was stored', async () => {
+  it('publishes once after a crash before the attempt was stored', async () => {
     await the.want(world)
     await world.turnUntilDead('beginAttempt', 'asking')
     expect(asked()).toBe(0)
@@ -96,7 +96,7 @@ function exercise<S extends OtherSide>(the: PublishedCase<S>, open: OpenStore): 
     await expectPublishedOnce()
   })
 
-  it('after a death before it was sent', async () => {
+  it('publishes once after a crash before the request was sent', async () => {
     await the.want(world)
     await world.turnUntilDead('beginAttempt', 'answer')
     expect(asked()).toBe(0)
@@ -106,7 +106,7 @@ function exercise<S extends OtherSide>(the: PublishedCase<S>, open: OpenStore): 
     await expectPublishedOnce()
   })
 
-  it('after a death before its answer was stored', async () => {
+  it('publishes once after a crash before the answer was stored', async () => {
     await the.want(world)
     await world.turnUntilDead('endAttempt', 'asking')
     expect(there()).toHaveLength(1)
@@ -117,7 +117,7 @@ function exercise<S extends OtherSide>(the: PublishedCase<S>, open: OpenStore): 
   })
 
   it.each(['lostAnswer', 'badGateway', 'brokenJson'] as const)(
-    'when the answer is lost (%s)',
+    'publishes once when the answer is lost (%s)',
     async (fault) => {
       play(fault)
       await the.want(world)
@@ -129,7 +129,7 @@ function exercise<S extends OtherSide>(the: PublishedCase<S>, open: OpenStore): 
     },
   )
 
-  it('when the request is lost', async () => {
+  it('publishes once when the request is lost', async () => {
     play('lostRequest')
     await the.want(world)
     await world.pass(minute)
@@ -137,7 +137,7 @@ function exercise<S extends OtherSide>(the: PublishedCase<S>, open: OpenStore): 
     await expectPublishedOnce(2)
   })
 
-  it('when a request of somebody who lost the lease arrives after the next one’s', async () => {
+  it('stays SENT when a late request of a holder without a lease arrives', async () => {
     const held = play('delay')
     await the.want(world)
     const late = world.turn()
@@ -161,7 +161,7 @@ function exercise<S extends OtherSide>(the: PublishedCase<S>, open: OpenStore): 
     )
   })
 
-  it('not before a limit is over, and that costs no try', async () => {
+  it('does not send before a limit is over, and counts no try for it', async () => {
     play('limit')
     await the.want(world)
     await world.pass((limitSeconds - 1) * second)
@@ -171,7 +171,7 @@ function exercise<S extends OtherSide>(the: PublishedCase<S>, open: OpenStore): 
     await expectPublishedOnce(2)
   })
 
-  it('never where it is refused for good, until an operator says so', async () => {
+  it('does not retry a permanent refusal until an operator asks for it', async () => {
     play('refusal')
     await the.want(world)
     await world.pass(hour)

@@ -1,6 +1,6 @@
 /**
- * Goal: the store can say what was never heard: which webhooks it has, which repositories sent
- * some, since when it listens; and tells what was caught up apart from what came.
+ * Goal: the store knows what may have been missed: which webhooks it has, which repositories sent
+ * some, and since when it runs; and it marks webhooks that catch-up found.
  */
 import { describe, expect, it } from 'vitest'
 import type { TakenHeadCheck } from '../../../src/store/catch-up-store.ts'
@@ -12,7 +12,7 @@ import { hour, minute, useWorld, type OpenStore } from '../world.ts'
 export function catchingUp(open: OpenStore): void {
   const world = useWorld(open)
 
-  it('a webhook that was caught up is told as such, whatever was decided', async () => {
+  it('a webhook that catch-up found is marked so, whatever was decided', async () => {
     const { store } = world()
     const waits = await received(store, { caughtUp: true })
     const ignored = { decision: 'ignored', reason: 'draft', waits: false } as const
@@ -38,7 +38,7 @@ export function catchingUp(open: OpenStore): void {
     expect(await store.catchUp.knownWebhooks([])).toEqual(new Set())
   })
 
-  it('knows the repositories that events came from, the last used first', async () => {
+  it('lists the repositories that events came from, the last used first', async () => {
     const { store, clock } = world()
     const [heard, unheard, old] = [unique('a/heard'), unique('a/unheard'), unique('a/old')]
     await store.repositories.learn(old, 71, 'now', 'test')
@@ -54,7 +54,7 @@ export function catchingUp(open: OpenStore): void {
     expect(all.items.map(({ name }) => name)).toEqual([heard, old])
   })
 
-  it('knows those that GitHub told of, also where nothing was claimed', async () => {
+  it('lists the repositories that GitHub named, also without a claim', async () => {
     const { store, clock } = world()
     const [heard, told] = [unique('b/heard'), unique('b/told')]
     await store.repositories.learn(heard, 73, 'now', 'test')
@@ -73,7 +73,7 @@ export function catchingUp(open: OpenStore): void {
     expect(await names()).toEqual([heard])
   })
 
-  it('begins with the repositories that nobody has looked at for longest', async () => {
+  it('begins with the repositories that were not checked for the longest time', async () => {
     const { store, clock } = world()
     const names = ['a', 'b', 'c'].map((name) => unique(`rotating/${name}`))
     for (const [i, repo] of names.entries()) {
@@ -93,7 +93,7 @@ export function catchingUp(open: OpenStore): void {
     expect(seen).toEqual([names[2], names[1], names[0], names[2]])
   })
 
-  it('quiet repositories take turns, whoever looks, and at most once in an hour', async () => {
+  it('quiet repositories take turns, on any node, at most once an hour', async () => {
     const { store, clock } = world()
     const names = ['a', 'b', 'c', 'd', 'e'].map((name) => unique(`quiet/${name}`))
     for (const [i, repo] of names.entries()) {
@@ -121,7 +121,7 @@ export function catchingUp(open: OpenStore): void {
     expect(await look()).toHaveLength(3)
   })
 
-  it('remembers how far GitHub’s record was read', async () => {
+  it('stores how far GitHub’s list of webhooks was read', async () => {
     const { catchUp } = world().store
     expect(await catchUp.deliveriesRead()).toBeNull()
     const read = { to: 5, gap: { cursor: 'v1_7', from: 9 } }
@@ -139,7 +139,7 @@ export function catchingUp(open: OpenStore): void {
     })
   })
 
-  describe('a head that arrival decided', () => {
+  describe('a head that only the order of arrival decided', () => {
     const undecided = async () => {
       const subject = new TestSubject(world())
       await subject.claim('a', { eventAt: 5 })
@@ -175,7 +175,7 @@ export function catchingUp(open: OpenStore): void {
       expect(await take(run.id)).toBeNull()
     })
 
-    it('is not asked about once another took its place; that one is', async () => {
+    it('is not asked about after another head replaced it; the new one is', async () => {
       const { subject, run } = await undecided()
       const next = await subject.claim('c')
       world().clock.move(hour)
@@ -241,7 +241,7 @@ export function catchingUp(open: OpenStore): void {
       expect(await take(run.id)).toMatchObject({ givenUp: false })
     })
 
-    it('of a repository that had two names is asked about once, as the one it is', async () => {
+    it('of a repository that had two names is asked about once', async () => {
       const { store, clock } = world()
       const subject = new TestSubject(world())
       const [id, renamed] = [7200, unique('acme/renamed')]
@@ -314,7 +314,7 @@ export function catchingUp(open: OpenStore): void {
     })
   })
 
-  it('remembers when it was first started', async () => {
+  it('stores when it was first started', async () => {
     const { store, clock } = world()
     expect(await store.upkeep.firstStartedAt()).toBeNull()
     await store.upkeep.recordMode('live')

@@ -1,8 +1,8 @@
 /**
- * Goal: a verb of the inbox that is cut off at any of its statements has done nothing at all: the
- * run, the end of the wait and the audit rows of both come together or not.
- * Method: each verb is cut off at its first statement, then at its second, and so on until it gets
- * through; what the store shows must be as before until then.
+ * Goal: a verb of the inbox that is cut off at any of its statements has done nothing: the run, the
+ * finished entry and the audit rows of both are stored together or not at all.
+ * Method: each verb is cut off at its first statement, then at its second, and so on until it
+ * succeeds; until then, what the store shows must not change.
  */
 import { describe, expect, it } from 'vitest'
 import { eitherDatabase, useCutOffStore } from '../cut-off-store.ts'
@@ -29,13 +29,13 @@ describe.each(eitherDatabase)('cut off anywhere on %s', (_name, open) => {
     }
   }
 
-  it('receiving stores nothing, and what is sent again is new', async () => {
+  it('receiving stores nothing, and a webhook that is sent again is new', async () => {
     const webhook = newWebhook({ eventKey: 'event' })
     expect(await cutEverywhere(() => world.store.inbox.receive(webhook))).toBeGreaterThan(2)
     expect(await world.store.inbox.get(webhook.webhookId)).toMatchObject({ decision: 'accepted' })
   })
 
-  it('settling does nothing and leaves the entry waiting', async () => {
+  it('finishing changes nothing and leaves the entry waiting', async () => {
     const subject = new TestSubject(world)
     await subject.claim('a', { eventAt: 1 })
     const other = new TestSubject(world)

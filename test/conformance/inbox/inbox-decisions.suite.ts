@@ -1,6 +1,6 @@
 /**
- * Goal: what was decided about a webhook is done once, in the commit that ends its wait, in order
- * per lane, and is told of.
+ * Goal: a decision about a webhook is applied once, in the commit that finishes the entry, in order
+ * within each lane, and has its audit row.
  */
 import { describe, expect, it } from 'vitest'
 import { unique } from '../claims.ts'
@@ -9,9 +9,9 @@ import { claiming, decided, noting, received, toldOf } from './webhooks.ts'
 import { useWorld, type OpenStore } from '../world.ts'
 
 export function inboxDecisions(open: OpenStore): void {
-  describe('of any event', () => settling(open))
-  describe('of a comment older than the head', () => refusing(open))
-  describe('of a pull request that was closed', () => closing(open))
+  describe('about any event', () => settling(open))
+  describe('about a comment older than the head', () => refusing(open))
+  describe('about a pull request that was closed', () => closing(open))
 }
 
 function settling(open: OpenStore): void {
@@ -19,7 +19,7 @@ function settling(open: OpenStore): void {
   const settle = (...[entry, ...acts]: Parameters<typeof decided>) =>
     world().store.inbox.finish(decided(entry, ...acts))
 
-  it('becomes a run and the end of its wait together', async () => {
+  it('creates the run and finishes the entry in one commit', async () => {
     const subject = new TestSubject(world())
     const entry = await received(world().store)
     const answer = await settle(entry, claiming(subject.claimOf('a')))
@@ -36,7 +36,7 @@ function settling(open: OpenStore): void {
     expect(await toldOf(world(), entry)).toEqual(['webhook.received', 'webhook.processed'])
   })
 
-  it('is done once, however often it is settled', async () => {
+  it('is applied once, however often the entry is finished', async () => {
     const subject = new TestSubject(world())
     const entry = await received(world().store)
     const act = claiming(subject.claimOf('a'))
@@ -48,7 +48,7 @@ function settling(open: OpenStore): void {
     expect(await toldOf(world(), entry)).toEqual(['webhook.received', 'webhook.processed'])
   })
 
-  it('may mean something else for each type', async () => {
+  it('may differ for each run type', async () => {
     const [one, two] = [new TestSubject(world()), new TestSubject(world())]
     await two.claim('old', { eventAt: 1 })
     const entry = await received(world().store)
@@ -75,7 +75,7 @@ function settling(open: OpenStore): void {
     expect(claims.map(({ reason }) => reason)).toEqual(['new', 'superseded-prior'])
   })
 
-  it('is told as skipped when a rule said no, and the head is the head all the same', async () => {
+  it('is reported as skipped when a rule said no, and the head still changes', async () => {
     const subject = new TestSubject(world())
     await subject.claim('a', { eventAt: 1 })
     const entry = await received(world().store)
@@ -90,7 +90,7 @@ function settling(open: OpenStore): void {
     expect(await toldOf(world(), entry)).toEqual(['webhook.received', 'webhook.ignored'])
   })
 
-  it('is told as failed when a rule broke, and the other types are done', async () => {
+  it('is reported as failed when a rule threw, and the other types are decided', async () => {
     const subject = new TestSubject(world())
     const entry = await received(world().store)
     const broken = noting('broken', 'failed', 'when-failed')
@@ -100,12 +100,12 @@ function settling(open: OpenStore): void {
     expect(await toldOf(world(), entry)).toEqual(['webhook.received', 'webhook.failed'])
   })
 
-  it('that nobody wants has its reason', async () => {
+  it('has a reason when no type wants the event', async () => {
     const { entry } = await settle(await received(world().store))
     expect(entry).toMatchObject({ state: 'processed', decision: 'ignored', reason: 'nobody' })
   })
 
-  it('that the state of things refuses is an outcome, not an error', async () => {
+  it('that the current state refuses is an outcome, not an error', async () => {
     const subject = new TestSubject(world())
     await subject.bring('a', 'succeeded', { eventAt: 1 })
     await subject.claim('b', { eventAt: 2 })
@@ -118,7 +118,7 @@ function settling(open: OpenStore): void {
     expect(outcome?.detail).toMatch(/current/)
   })
 
-  it('waits for those of its lane that came before', async () => {
+  it('waits for the earlier ones of its lane', async () => {
     const subject = new TestSubject(world())
     const lane = unique('lane')
     const [first, second] = [
@@ -133,7 +133,7 @@ function settling(open: OpenStore): void {
     expect([await subject.state('a'), await subject.state('b')]).toEqual(['superseded', 'pending'])
   })
 
-  it('of many lanes at once is all done, also where one is refused', async () => {
+  it('is applied for many lanes at once, also where one is refused', async () => {
     const subjects = Array.from({ length: 30 }, () => new TestSubject(world()))
     const entries = await Promise.all(subjects.map(() => received(world().store)))
     const taken = new TestSubject(world())
@@ -165,7 +165,7 @@ function refusing(open: OpenStore): void {
     return items.filter((item) => item.subjectId === subjectId)
   }
 
-  it('leaves a skipped run for the record, and one message on the thread', async () => {
+  it('stores a skipped run and one message on the thread', async () => {
     const subject = new TestSubject(world())
     const { entry, claims } = await refuse(subject, 'a')
     const run = await subject.run('a')
@@ -182,7 +182,7 @@ function refusing(open: OpenStore): void {
     ])
   })
 
-  it('is said once also where two names turn out to be one repository in between', async () => {
+  it('writes one message also when two names become one repository in between', async () => {
     const subject = new TestSubject(world())
     await refuse(subject, 'a')
     const githubId = 790_000 + (world().store.now() % 10_000)
@@ -192,7 +192,7 @@ function refusing(open: OpenStore): void {
     expect(await saidOn(subject)).toHaveLength(1)
   })
 
-  it('takes no place: the head at work goes on, and a push of this one starts it', async () => {
+  it('leaves the head at work; a push of the refused head starts it', async () => {
     const subject = new TestSubject(world())
     await subject.claim('old', { eventAt: 1 })
     await refuse(subject, 'a')
@@ -201,7 +201,7 @@ function refusing(open: OpenStore): void {
     expect(pushed).toMatchObject({ reason: 'retry', process: true })
   })
 
-  it('leaves a run that is there as it is', async () => {
+  it('leaves an existing run unchanged', async () => {
     const subject = new TestSubject(world())
     await subject.bring('a', 'failed', { eventAt: 1 })
     const before = await subject.run('a')
@@ -217,7 +217,7 @@ function closing(open: OpenStore): void {
   const settle = (...[entry, ...acts]: Parameters<typeof decided>) =>
     world().store.inbox.finish(decided(entry, ...acts))
 
-  it('has its active runs cancelled, those that queue too', async () => {
+  it('cancels its active runs, also queued ones', async () => {
     const subject = new TestSubject(world(), { onNewer: 'queue' })
     for (const [at, head] of ['a', 'b', 'c'].entries()) await subject.claim(head, { eventAt: at })
     const entry = await received(world().store, { eventAt: 9, prState: 'closed' })
@@ -234,7 +234,7 @@ function closing(open: OpenStore): void {
     expect(told).toMatchObject({ actor: 'github:mona', data: { webhook_id: entry.webhookId } })
   })
 
-  it('has the run that a worker leased after others queued cancelled with them', async () => {
+  it('cancels the run that a worker leased after others queued, and those', async () => {
     const subject = new TestSubject(world(), { onNewer: 'queue' })
     for (const [at, head] of ['a', 'b', 'c'].entries()) {
       await subject.claim(head, { eventAt: at, lease: null })
@@ -268,7 +268,7 @@ function closing(open: OpenStore): void {
     expect(await subject.state('a')).toBe('running')
   })
 
-  it('asks GitHub where a run is later by no more than clocks may be wrong', async () => {
+  it('asks GitHub when a run is later by no more than clocks may differ', async () => {
     const subject = new TestSubject(world())
     await subject.claim('a', { eventAt: 14_000 })
     const entry = await received(world().store, { eventAt: 10_000, prState: 'closed' })
@@ -280,13 +280,13 @@ function closing(open: OpenStore): void {
     expect(await subject.state('a')).toBe('cancelled')
   })
 
-  it('and that nobody worked on is said to need nothing', async () => {
+  it('needs nothing when no run was active', async () => {
     const entry = await received(world().store, { prState: 'closed' })
     const { entry: after } = await settle(entry, cancel(new TestSubject(world())))
     expect(after).toMatchObject({ state: 'processed', reason: 'nothing-to-cancel' })
   })
 
-  it('starts nothing for an event of before, that came or is processed late', async () => {
+  it('starts nothing for an earlier event that came or is processed late', async () => {
     const subject = new TestSubject(world())
     const lane = unique('lane')
     const late = await received(world().store, { lane, eventAt: 1, prState: 'open' })
@@ -300,7 +300,7 @@ function closing(open: OpenStore): void {
     await expect(subject.run('a')).rejects.toThrow()
   })
 
-  it('starts it for a type that works on closed ones', async () => {
+  it('starts a run for a type that works on closed pull requests', async () => {
     const subject = new TestSubject(world())
     const lane = unique('lane')
     const open = await received(world().store, { lane, eventAt: 1, prState: 'open' })
@@ -309,7 +309,7 @@ function closing(open: OpenStore): void {
     expect(entry?.decision).toBe('accepted')
   })
 
-  it('and opened again meanwhile keeps its runs', async () => {
+  it('keeps the runs when it was reopened meanwhile', async () => {
     const subject = new TestSubject(world())
     const lane = unique('lane')
     await subject.claim('a', { eventAt: 1 })
@@ -320,7 +320,7 @@ function closing(open: OpenStore): void {
     expect(await subject.state('a')).toBe('running')
   })
 
-  it('and opened within one second is not decided before GitHub was asked', async () => {
+  it('waits for GitHub’s answer when it was reopened within one second', async () => {
     const subject = new TestSubject(world())
     const lane = unique('lane')
     await subject.claim('a', { eventAt: 1 })
@@ -336,7 +336,7 @@ function closing(open: OpenStore): void {
     expect((await settle(opened, noted)).result).toBe('finished')
   })
 
-  it('and whose event came before, with others in between, is looked at first', async () => {
+  it('asks GitHub first when its event came earlier, with others in between', async () => {
     const subject = new TestSubject(world())
     const [lane, eventKey] = [unique('lane'), unique('event')]
     await subject.claim('a', { eventAt: 1 })
@@ -350,7 +350,7 @@ function closing(open: OpenStore): void {
     expect(await subject.state('a')).toBe('cancelled')
   })
 
-  it('is found under the name the repository has now', async () => {
+  it('finds the pull request under the current name of the repository', async () => {
     const subject = new TestSubject(world())
     const id = 800_000_000 + (world().store.now() % 1_000_000)
     await world().store.repositories.learn(subject.repo, id, 'now', 'test')

@@ -1,8 +1,8 @@
 /**
- * Goal: two processes on one database store a webhook once and do what it leads to once, and what
- * one of them leaves waiting the other, or the next, finds.
- * Method: two stores over one database; on SQLite over one file, which the second opens beside the
- * one that serves it.
+ * Goal: two processes on one database store a webhook once and apply its decision once; and when
+ * one of them ends, the other one or the next finds what still waits.
+ * Method: two stores over one database; on SQLite over one file, which the second store opens
+ * beside the one that serves it.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { InboxEntry } from '../../../src/domain/inbox.ts'
@@ -28,7 +28,7 @@ describe.each(sharedDatabases)('two stores on one %s database', (_name, make) =>
   const store = (): Store => stores[0]!
   const subjectOf = () => new TestSubject({ store: store(), clock, close: async () => undefined })
 
-  it('given every webhook twice at once keep each once', async () => {
+  it('that get every webhook twice at once store each once', async () => {
     const webhooks = Array.from({ length: 40 }, () => newWebhook())
     const answers = await Promise.all(
       webhooks.flatMap((webhook) => stores.map((each) => each.inbox.receive({ ...webhook }))),
@@ -44,7 +44,7 @@ describe.each(sharedDatabases)('two stores on one %s database', (_name, make) =>
     }
   })
 
-  it('given an event under two GUIDs at once have it wait once', async () => {
+  it('that get an event under two GUIDs at once let it wait once', async () => {
     const keys = Array.from({ length: 30 }, () => unique('event'))
     const answers = await Promise.all(
       keys.flatMap((eventKey) =>
@@ -56,7 +56,7 @@ describe.each(sharedDatabases)('two stores on one %s database', (_name, make) =>
     expect((await store().inbox.backlog()).waiting).toBe(30)
   })
 
-  it('settling every entry at once do it once each', async () => {
+  it('that finish every entry at once apply each once', async () => {
     const subjects = Array.from({ length: 30 }, () => subjectOf())
     const entries = await Promise.all(subjects.map(() => received(store())))
     const answers = await Promise.all(
@@ -76,7 +76,7 @@ describe.each(sharedDatabases)('two stores on one %s database', (_name, make) =>
     }
   })
 
-  it('settling the entries of one lane at once keep their order', async () => {
+  it('that finish the entries of one lane at once keep their order', async () => {
     const subject = subjectOf()
     const lane = unique('lane')
     const heads = Array.from({ length: 12 }, (_, n) => `head ${n}`)
@@ -99,7 +99,7 @@ describe.each(sharedDatabases)('two stores on one %s database', (_name, make) =>
     expect(fences).toEqual(fences.toSorted((a, b) => a - b))
   })
 
-  it('that go away leave what waits to whoever comes next', async () => {
+  it('that end leave what waits to the next process', async () => {
     const entry = await received(store())
     for (const each of stores.splice(0)) await each.close()
     clock.move(second)

@@ -1,9 +1,9 @@
 /**
- * Goal: a webhook is stored once, every arrival is told of, and what waits is found, in order,
- * until it is processed.
+ * Goal: a webhook is stored once, every arrival has its audit row, and what waits is found, in
+ * order, until it is processed.
  */
 import { describe, expect, it } from 'vitest'
-import { unpackBody } from '../../../src/intake/parse-payload.ts'
+import { unpackBody } from '../../../src/intake/events/payload.ts'
 import { purgeAll, purgeLimits } from '../../../src/runs/purge.ts'
 import { pullRequestClaim, unique } from '../claims.ts'
 import { onceOf } from '../runs/idempotency.suite.ts'
@@ -35,7 +35,7 @@ function arriving(open: OpenStore): void {
     expect(await toldOf(world(), entry)).toEqual(['webhook.received'])
   })
 
-  it('and that nothing listens to is processed at once, with its reason', async () => {
+  it('and that no type listens to is finished at once, with its reason', async () => {
     const door = { decision: 'ignored', reason: 'no-trigger', waits: false } as const
     const entry = await received(world().store, door)
     expect(entry).toMatchObject({ ...{ decision: 'ignored', reason: 'no-trigger' }, dueAt: null })
@@ -43,7 +43,7 @@ function arriving(open: OpenStore): void {
     expect(await toldOf(world(), entry)).toEqual(['webhook.ignored'])
   })
 
-  it('again is a duplicate of the first, whatever it brings the second time', async () => {
+  it('again is a duplicate of the first, whatever it contains the second time', async () => {
     const first = await received(world().store)
     const body = newWebhook().body
     const again = newWebhook({ webhookId: first.webhookId, event: 'push', lane: 'x', body })
@@ -76,7 +76,7 @@ function arriving(open: OpenStore): void {
     expect(await toldOf(world(), first)).toEqual(told)
   })
 
-  it('like one before, with another event of its lane in between, is taken in', async () => {
+  it('like one before, with another event of its lane in between, is accepted', async () => {
     const { store } = world()
     const [eventKey, lane] = [unique('event'), unique('lane')]
     const first = await received(store, { eventKey, lane })
@@ -103,7 +103,7 @@ function arriving(open: OpenStore): void {
     }
   })
 
-  it('like one before, ten times at once, is taken in once', async () => {
+  it('like one before, ten times at once, is accepted once', async () => {
     const { store } = world()
     const [eventKey, lane] = [unique('event'), unique('lane')]
     await received(store, { eventKey, lane })
@@ -135,7 +135,7 @@ function arriving(open: OpenStore): void {
     expect(new Set(answers.map(({ storedId }) => storedId)).size).toBe(20)
   })
 
-  it('beside many others loses none of them and keeps the order of its lane', async () => {
+  it('beside many others is stored like all of them, in the order of its lane', async () => {
     const lanes = Array.from({ length: 10 }, () => unique('lane'))
     const many = Array.from({ length: 200 }, (_, n) => newWebhook({ lane: lanes[n % 10]! }))
     const answers = await Promise.all(many.map((one) => world().store.inbox.receive(one)))
@@ -147,7 +147,7 @@ function arriving(open: OpenStore): void {
     }
   })
 
-  it('is found by what is known of it', async () => {
+  it('is found by each of its properties', async () => {
     const repo = unique('acme/found')
     const one = await received(world().store, { repo, number: 7, event: 'issue_comment' })
     const two = await received(world().store, { repo, decision: 'ignored', waits: false })
@@ -172,14 +172,14 @@ function waiting(open: OpenStore): void {
   const dueIds = async () => (await allDue(world().store)).map(({ id }) => id)
   const limits = purgeLimits({ finishedDays: 30, supersededDays: 7, inboxDays: 7, auditDays: 90 })
 
-  it('is left to who received it for a moment, then it is anybody’s', async () => {
+  it('is reserved for its receiver for a moment, then any process may take it', async () => {
     const entry = await received(world().store)
     expect(await dueIds()).not.toContain(entry.id)
     world().clock.move(second)
     expect(await dueIds()).toContain(entry.id)
   })
 
-  it('is due in the order in which they came, the first of each lane', async () => {
+  it('is due in the order of arrival, the first of each lane', async () => {
     const lane = unique('lane')
     const repo = unique('acme/due')
     const first = await received(world().store, { lane, repo })
@@ -195,7 +195,7 @@ function waiting(open: OpenStore): void {
     expect(await dueIds()).toContain(behind.id)
   })
 
-  it('is found beside those of one who has very many, in few looks', async () => {
+  it('is found beside very many of one repository, in few looks', async () => {
     const { store } = world()
     const busy = unique('acme/busy')
     const lane = unique('lane')
@@ -215,7 +215,7 @@ function waiting(open: OpenStore): void {
     expect(before.filter(({ entry }) => due.includes(entry.id))).toHaveLength(80 + 1 + 16)
   })
 
-  it('is found in the next look where more have something due than one look reads', async () => {
+  it('is found by the next look where more repositories wait than one look reads', async () => {
     const { store } = world()
     const name = unique('acme/many')
     const many = Array.from({ length: 70 }, (_, n) =>
@@ -229,7 +229,7 @@ function waiting(open: OpenStore): void {
     expect(found).toHaveLength(70)
   })
 
-  it('and cannot be decided yet is looked at again at its time, and holds nobody up', async () => {
+  it('and cannot be decided yet is tried again later, and blocks no other', async () => {
     const lane = unique('lane')
     const entry = await received(world().store, { lane })
     const behind = await received(world().store, { lane })
@@ -260,7 +260,7 @@ function waiting(open: OpenStore): void {
     expect(oldestAt).toBeLessThanOrEqual(entry.receivedAt)
   })
 
-  it('in vain is counted with its reason, and so is one that was given up', async () => {
+  it('that was ignored or given up is counted with its reason', async () => {
     const { store } = world()
     const before = await store.inbox.backlog()
     const [often, once] = [await received(store), await received(store)]
@@ -282,7 +282,7 @@ function waiting(open: OpenStore): void {
     })
   })
 
-  it('again because a person asks is decided again, and recognises what it led to', async () => {
+  it('and is replayed is decided again, and recognises the run it led to', async () => {
     const subject = new TestSubject(world())
     const entry = await received(world().store)
     const act = claiming(subject.claimOf('a', { webhookId: entry.webhookId }))
@@ -302,7 +302,7 @@ function waiting(open: OpenStore): void {
     expect(await toldOf(world(), entry)).toEqual([...told, ...more])
   })
 
-  it('again because a person asks does not run again what it had run again', async () => {
+  it('and is replayed does not repeat a rerun', async () => {
     const subject = new TestSubject(world())
     await subject.bring('a', 'succeeded')
     const entry = await received(world().store)
@@ -317,7 +317,7 @@ function waiting(open: OpenStore): void {
     expect(await subject.run('a')).toMatchObject({ state: 'succeeded', round: 2 })
   })
 
-  it('again because a person asks for its duplicate is the first one', async () => {
+  it('and is replayed by the id of its duplicate is the first one', async () => {
     const eventKey = unique('event')
     const first = await received(world().store, { eventKey })
     await world().store.inbox.finish(decided(first))
@@ -327,12 +327,12 @@ function waiting(open: OpenStore): void {
     expect(await world().store.inbox.get(storedId)).toMatchObject({ state: 'processed' })
   })
 
-  it('cannot be replayed when it is not there', async () => {
+  it('cannot be replayed when it does not exist', async () => {
     const asked = world().store.inbox.replay('inb_none', 'operator', null)
     await expect(asked).rejects.toMatchObject({ code: 'inbox_entry_not_found' })
   })
 
-  it('is never purged; one that was processed goes with its body, and counts as new', async () => {
+  it('is never purged; a processed one is purged with its body, and counts as new', async () => {
     const eventKey = unique('event')
     const kept = await received(world().store)
     const done = await received(world().store, { eventKey })
@@ -352,7 +352,7 @@ function waiting(open: OpenStore): void {
     expect((await world().store.inbox.receive(again)).arrived).toBe('new')
   })
 
-  it('claims under its GUID count as that event', async () => {
+  it('counts as the same event as claims under its GUID', async () => {
     const subject = new TestSubject(world())
     const entry = await received(world().store)
     const claim = pullRequestClaim(

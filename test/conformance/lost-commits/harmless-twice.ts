@@ -1,6 +1,6 @@
 /**
- * Verbs that leave and answer the same when they are done twice, and why that is meant: nothing
- * has to be lost for it to happen. `lost-commit-cases.test.ts` shows it of these, and of no other.
+ * Verbs that have the same effect and answer when they are done twice, and why that is intended.
+ * `lost-commit-cases.test.ts` checks this for these verbs and for no other.
  */
 export const harmlessTwice: Readonly<Record<string, string>> = {
   'outbox.refuseIdentity':

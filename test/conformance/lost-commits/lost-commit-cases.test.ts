@@ -1,9 +1,9 @@
 /**
  * Goal: the cases of lost commits can fail, and none is missing.
- * Method: each case runs in a fresh store whose driver does what it must never do: it believes a
- * commit that was rolled back, or repeats one that was made. The outcome must differ from the
- * undisturbed one, except where repeating is harmless by design. And every verb that an open store
- * has is a case, or a read that is seen to begin no transaction.
+ * Method: each case runs in a fresh store whose driver is wrong on purpose: it treats a commit as
+ * done that was rolled back, or repeats one that was done. The outcome must differ from the
+ * undisturbed one, except where repeating is harmless by design. Every verb of an open store must
+ * be a case, or a read that begins no transaction.
  */
 import { describe, expect, it } from 'vitest'
 import type { Store } from '../../../src/store.ts'
@@ -59,7 +59,7 @@ async function outcomeWith(
 }
 
 describe.each(allScenarios)('the case of %s', (name, scenario) => {
-  it('sees that its commit never was', async () => {
+  it('notices that its commit was rolled back', async () => {
     const whole = await outcomeWith(null, [name, scenario])
     expect(whole).not.toBeInstanceOf(Error)
     expect(await outcomeWith('believed', [name, scenario])).not.toEqual(whole)
@@ -74,7 +74,7 @@ describe.each(allScenarios)('the case of %s', (name, scenario) => {
 })
 
 describe('the verbs of an open store', () => {
-  it('are each a case, or read', async () => {
+  it('are each a case or a read', async () => {
     const store = new SqlStore(openMemory(), machine)
     const verbs = verbsOf(store)
     await store.close()

@@ -264,13 +264,13 @@ const outboxVerbs: Scenarios = {
     const { hand } = await oneDue(store)
     const leased = await hand.leaseNamed('status')
     const finding = { what: 'budget', until: store.now() + 1, queue: null } as const
-    const answer = await ask(() => store.outbox.record(leased.hold, finding))
+    const answer = await ask(() => store.outbox.record(leased.lease, finding))
     return [answer, (await store.outbox.delivery(leased.delivery.id))?.wait]
   },
   'outbox.notePreparation': async (store, ask) => {
     const { hand } = await oneDue(store)
     const leased = await hand.leaseNamed('status')
-    const answer = await ask(() => store.outbox.notePreparation(leased.hold, 'begins'))
+    const answer = await ask(() => store.outbox.notePreparation(leased.lease, 'begins'))
     const { protocol } = (await store.outbox.delivery(leased.delivery.id))!
     return [answer, protocol.preparations]
   },

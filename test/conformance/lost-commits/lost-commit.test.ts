@@ -1,9 +1,9 @@
 /**
- * Goal: when the answer to a COMMIT is lost, the caller hears what it would have heard: whoever was
- * granted something knows it, and nothing is done twice. The same when the COMMIT itself is lost.
- * Method: every verb that writes is asked three times in equal worlds on PostgreSQL: undisturbed,
- * with the connection cut before its COMMIT arrives, and cut before the answer does. What is
- * answered and what the audit tells must be equal in all three.
+ * Goal: when the answer to a COMMIT is lost, the caller still gets the right answer: it learns what
+ * it was granted, and nothing is done twice. The same holds when the COMMIT itself is lost.
+ * Method: every verb that writes is called three times in equal worlds on PostgreSQL: undisturbed,
+ * with the connection cut before its COMMIT arrives, and cut before the answer arrives. The answers
+ * and the audit must be equal in all three.
  */
 import { letters } from '../world.ts'
 import { githubDeclarations } from '../../../src/channels/github-channels.ts'
@@ -84,7 +84,7 @@ describe.each(allScenarios)('%s', (_name, scenario) => {
   })
 })
 
-it('one lost answer leaves none of forty callers without the run it was granted', async () => {
+it('after one lost answer each of forty callers still gets its granted run', async () => {
   const { store, relay } = places[2]!
   const claim = (pr: number, secret: string) =>
     store.runs.claim(

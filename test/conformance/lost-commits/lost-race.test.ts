@@ -1,8 +1,8 @@
 /**
- * Goal: a claim that loses a race and runs again leaves what it would have left at once: nothing is
- * remembered of the run that came to nothing, in the process either.
+ * Goal: a claim that loses a race and runs again leaves what it would have left at once: nothing of
+ * the failed try is remembered, not even in the process.
  * Method: the race is lost after the first statement of a claim, then after its second, and so on
- * until it gets through; each time in a repository of its own, which must be known to be in use.
+ * until it succeeds; each time in a new repository, which must be recorded as used.
  */
 import { describe, expect, it } from 'vitest'
 import { SqlStore } from '../../../src/stores/sql-store/sql-store.ts'
@@ -37,7 +37,7 @@ describe.each(eitherDatabase)('a race lost anywhere on %s', (_name, open) => {
     return items.map(({ name }) => name)
   }
 
-  it('a claim notes that its repository is in use, and is one run', async () => {
+  it('a claim records that its repository is used, and creates one run', async () => {
     const expected: string[] = []
     for (let after = 0, wasLost = true; wasLost; after += 1) {
       const repo = unique('acme/repo')
@@ -51,7 +51,7 @@ describe.each(eitherDatabase)('a race lost anywhere on %s', (_name, open) => {
     expect(expected.length).toBeGreaterThan(6)
   })
 
-  it('a use within five minutes is not noted again, a later one is', async () => {
+  it('a use within five minutes is not recorded again, a later one is', async () => {
     const repo = unique('acme/repo')
     await world.store.repositories.learn(repo, 9999, 'now', 'test')
     const usedSince = async (ms: number): Promise<boolean> => {

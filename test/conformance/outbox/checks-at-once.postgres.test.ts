@@ -1,8 +1,8 @@
 /**
- * Goal: two pull requests share a commit, and on PostgreSQL their check runs become known at one
- * and the same time. GitHub shows the newest, whichever pull request that is of: it must be one of
- * the run whose result counts, although neither transaction can see what the other has written.
- * Method: the table of runs is held by hand until both have written theirs and ask about the other.
+ * Goal: two pull requests share a commit, and on PostgreSQL their check runs are stored at the same
+ * time. GitHub shows the newest check run: it must be of the run whose result counts, although
+ * neither transaction can see what the other has written.
+ * Method: the test locks the table of runs until both have written theirs and ask about the other.
  */
 import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -58,7 +58,7 @@ async function together(both: () => readonly Promise<unknown>[]): Promise<void> 
   await Promise.all(asked)
 }
 
-it('the newest check run is of the run that counts, whoever writes first', async () => {
+it('the newest check run is of the run that counts, whichever is written first', async () => {
   for (let turn = 0; turn < 5; turn += 1) {
     const repo = unique('acme/repo')
     const [five, six] = [await claim(repo, 5), await claim(repo, 6)]

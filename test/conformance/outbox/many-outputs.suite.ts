@@ -1,7 +1,7 @@
 /**
- * Goal: a run may publish more of its own than one transaction closes. Its end closes what fits and
- * notes the rest, and closing goes on in bites until nothing is left, whoever does it, and whoever
- * dies in between.
+ * Goal: a run may publish more outputs than one transaction closes. Its end closes the first batch
+ * and stores that more are left; later batches close the rest, in any process and also after a
+ * crash.
  */
 import { allRights } from '../../../src/channels/github-channels.ts'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -51,7 +51,7 @@ export function manyOutputs(open: OpenStore): void {
     for (let bites = 0; ; bites += 1) if (!(await world.store.outbox.closeRest())) return bites
   }
 
-  it('its end closes one bite of them, and later bites close the rest', async () => {
+  it('its end closes one batch of them, and later batches close the rest', async () => {
     const held = await claim()
     const count = 2 * biteMax + 10
     await sayMany(held, 'pending', count)
@@ -85,7 +85,7 @@ export function manyOutputs(open: OpenStore): void {
     expect(await world.store.upkeep.purge(limits, 'test')).toMatchObject({ runs: 1 })
   })
 
-  it('one that closed most of them itself leaves no bite', async () => {
+  it('a run that closed most of them itself leaves no batch', async () => {
     const held = await claim()
     await sayMany(held, 'success')
     await say(held, many, 'pending')
@@ -94,7 +94,7 @@ export function manyOutputs(open: OpenStore): void {
     expect(await closeAll()).toBe(0)
   })
 
-  it('several runs that end together share a bite, and none is forgotten', async () => {
+  it('several runs that end together share a batch, and none is forgotten', async () => {
     const old = [await claim(6, 'a of 6'), await claim(7, 'a of 7'), await claim(8, 'a of 8')]
     for (const held of old) await sayMany(held, 'pending', biteMax / 2 + 10)
     const heads = [6, 7, 8].map((pr) => claim(pr, `b of ${pr}`))
@@ -103,7 +103,7 @@ export function manyOutputs(open: OpenStore): void {
     for (const held of old) expect(await openOnes(held)).toBe(0)
   })
 
-  it('every status is given back, also those that were not left open', async () => {
+  it('every status is given back, also those that were already closed', async () => {
     const five = await claim(5)
     await sayMany(five, 'failure')
     const six = await claim(6)
@@ -116,7 +116,7 @@ export function manyOutputs(open: OpenStore): void {
     for (const each of shown) expect(contentOf(each)).toMatchObject({ state: 'failure' })
   })
 
-  it('two that close at once change each of them once', async () => {
+  it('two processes that close at once change each of them once', async () => {
     const held = await claim()
     await sayMany(held)
     await complete(held)
@@ -125,7 +125,7 @@ export function manyOutputs(open: OpenStore): void {
     for (const each of closed) expect(each).toMatchObject({ announces: false, versionSeq: 2 })
   })
 
-  it('a run that begins anew meanwhile closes the rest when it ends again', async () => {
+  it('a run that starts a new round meanwhile closes the rest when it ends again', async () => {
     const held = await claim()
     await sayMany(held)
     await complete(held)

@@ -1,6 +1,6 @@
 /**
- * Goal: one set of marker keys for all who use a store: the newest signs, none is lost, none is
- * replaced, and the audit says who took them out or brought them in, never with a secret.
+ * Goal: all processes of a store share one set of marker keys: the newest signs, none is lost, none
+ * is replaced, and the audit says who exported or imported them, never with a secret.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { hour, openWorld, type OpenStore, type World } from '../world.ts'
@@ -17,13 +17,13 @@ export function markerKeys(open: OpenStore): void {
   const told = async (type: string) =>
     (await world().store.audit.list({ type }, { limit: 10, cursor: null })).items
 
-  it('several that start at once have one first key', async () => {
+  it('several processes that start at once have one first key', async () => {
     const all = await Promise.all([outbox().markerKeys(), outbox().markerKeys()])
     expect(all[0]).toHaveLength(1)
     expect(all[1]).toEqual(all[0])
   })
 
-  it('rotating adds one that signs, also when the clock was set back', async () => {
+  it('rotating adds a key that signs, also when the clock was set back', async () => {
     const [first] = await outbox().markerKeys()
     const [second] = await outbox().rotateMarkerKey('mona')
     world().clock.move(-hour)
@@ -35,7 +35,7 @@ export function markerKeys(open: OpenStore): void {
     expect(row).toMatchObject({ actor: 'mona', data: { key_ids: [all[0]?.id] } })
   })
 
-  it('two rotations at once are two keys', async () => {
+  it('two rotations at once add two keys', async () => {
     await outbox().markerKeys()
     await Promise.all([outbox().rotateMarkerKey('a'), outbox().rotateMarkerKey('b')])
     const times = (await outbox().markerKeys()).map(({ createdAt }) => createdAt)
@@ -49,7 +49,7 @@ export function markerKeys(open: OpenStore): void {
     for (const { secret } of all) expect(JSON.stringify(row)).not.toContain(secret)
   })
 
-  it('an import adds what is missing, once, and its own newest goes on signing', async () => {
+  it('an import adds missing keys, once, and the store’s newest key still signs', async () => {
     const own = await outbox().rotateMarkerKey('mona')
     const old = { id: 'old', secret: 's'.repeat(43), createdAt: 1000 }
     const given = [old, ...own]

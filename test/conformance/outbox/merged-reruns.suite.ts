@@ -1,6 +1,6 @@
 /**
- * Goal: where two rows turn out to be one repository, nobody's wish to have a head done again is
- * lost: neither the work that it began nor a rerun that was to follow.
+ * Goal: when two names turn out to be one repository, no requested rerun of a head is lost: neither
+ * the work that it started nor a rerun that was to follow.
  */
 import { expect, it } from 'vitest'
 import type { Claim } from '../../../src/domain/claim.ts'
@@ -32,7 +32,7 @@ export function mergedReruns(open: OpenStore): void {
   }
 
   it.each(['old', 'new'] as const)(
-    'a rerun at work under the %s name outranks what succeeded before it',
+    'a rerun at work under the %s name replaces an earlier success',
     async (name) => {
       const { before, after, claim, hearOfIt } = await renamed()
       const [first, second] = name === 'new' ? [before, after] : [after, before]
@@ -48,7 +48,7 @@ export function mergedReruns(open: OpenStore): void {
     },
   )
 
-  it('a round that a wanted rerun began outranks it, too', async () => {
+  it('a round that a requested rerun started replaces an earlier success, too', async () => {
     const { before, after, claim, hearOfIt } = await renamed()
     const working = await claim(after)
     await claim(after, { rerun: true })
@@ -59,7 +59,7 @@ export function mergedReruns(open: OpenStore): void {
     expect(await runOf(working)).toMatchObject({ state: 'pending', round: 2 })
   })
 
-  it('a rerun that began before the other name’s work succeeded has what it wanted', async () => {
+  it('a rerun that started before the other name’s work succeeded is not repeated', async () => {
     const { before, after, claim, hearOfIt } = await renamed()
     const rerun = await claim(after, { rerun: true })
     await complete(await claim(before))
@@ -68,7 +68,7 @@ export function mergedReruns(open: OpenStore): void {
   })
 
   it.each(['old', 'new'] as const)(
-    'of two at work, the rerun wanted under the %s name follows the one that goes on',
+    'of two at work, the rerun requested under the %s name follows the one that goes on',
     async (name) => {
       const { before, after, claim, hearOfIt } = await renamed()
       const goesOn = await claim(before)
@@ -84,7 +84,7 @@ export function mergedReruns(open: OpenStore): void {
     },
   )
 
-  it('a rerun begun beside the work that goes on follows it', async () => {
+  it('a rerun started beside the work that continues follows it', async () => {
     const { before, after, claim, hearOfIt } = await renamed()
     const goesOn = await claim(before)
     await claim(after, { rerun: true })
@@ -92,7 +92,7 @@ export function mergedReruns(open: OpenStore): void {
     expect(await runOf(goesOn)).toMatchObject({ state: 'running', rerunWanted: true })
   })
 
-  it('what succeeded gives way to work after which a rerun is wanted', async () => {
+  it('a success is replaced by work that a requested rerun follows', async () => {
     const { before, after, claim, hearOfIt } = await renamed()
     const working = await claim(after)
     await complete(await claim(before))
@@ -101,7 +101,7 @@ export function mergedReruns(open: OpenStore): void {
     expect(await runOf(working)).toMatchObject({ state: 'running', rerunWanted: true })
   })
 
-  it('without anybody’s wish what succeeded stands', async () => {
+  it('without a requested rerun the success counts', async () => {
     const { before, after, claim, hearOfIt } = await renamed()
     await complete(await claim(before))
     const copy = await claim(after)

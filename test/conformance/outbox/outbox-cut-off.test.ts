@@ -1,8 +1,9 @@
 /**
- * Goal: a verb that is cut off at any of its statements has done nothing at all: the run's change,
- * what has to be shown for it, the attempt, the budget and the audit rows come together or not.
- * Method: each verb is cut off at its first statement, then at its second, and so on until it gets
- * through; what the store shows must be as before until then, and the audit must tell of it after.
+ * Goal: a verb that is cut off at any of its statements has done nothing: the run's change, the
+ * outputs for it, the attempt, the budget and the audit rows are stored together or not at all.
+ * Method: each verb is cut off at its first statement, then at its second, and so on until it
+ * succeeds; until then what the store shows must not change, and afterwards the audit must have its
+ * rows.
  */
 import { allRights } from '../../../src/channels/github-channels.ts'
 import { describe, expect, it } from 'vitest'
@@ -61,7 +62,7 @@ describe.each(eitherDatabase)('publishing cut off anywhere on %s', (_name, open)
     expect((await world.store.outbox.list({}, page)).items).toHaveLength(3)
   })
 
-  it('a claim that takes over from the one before, with its comment', async () => {
+  it('a claim that takes over the comment of the run before it', async () => {
     const { of } = await running()
     await cutEverywhere(3, () => of.claim('b'))
     expect((await world.store.outbox.list({ status: 'PENDING' }, page)).items).toHaveLength(5)
@@ -74,19 +75,19 @@ describe.each(eitherDatabase)('publishing cut off anywhere on %s', (_name, open)
     await cutEverywhere(1, () => world.store.runs.reportStatus(report, null))
   })
 
-  it('an end', async () => {
+  it('the end of a run', async () => {
     const { held } = await running()
     await cutEverywhere(1, () => world.store.runs.complete(completion(held), null))
     expect((await world.store.outbox.list({ status: 'PENDING' }, page)).items).toHaveLength(3)
   })
 
-  it('an end that is nobody’s: the sweeper’s', async () => {
+  it('the end of a run by the sweeper', async () => {
     const { held } = await running()
     world.clock.move(12 * hour)
     await cutEverywhere(1, () => world.store.runs.sweep(held.run!.id))
   })
 
-  it('something of the run’s own', async () => {
+  it('an output of the run’s own', async () => {
     const { held } = await running()
     const { runId, leaseHash } = holderOf(held)
     const content = { form: 'text', body: 'Found three.' }
@@ -110,14 +111,14 @@ describe.each(eitherDatabase)('publishing cut off anywhere on %s', (_name, open)
     await cutEverywhere(told, () => hand.end(leased!, attempt!, sentEnd()))
   })
 
-  it('the lease of one whose holder was lost', async () => {
+  it('the lease of a delivery whose holder was lost', async () => {
     await subject().claim('a')
     for (const leased of await hand.lease()) await hand.begun(leased)
     world.clock.move(hour)
     await cutEverywhere(3, () => hand.lease())
   })
 
-  it('a limit: the block and the delivery that ran into it', async () => {
+  it('a limit: the block and the delivery that hit it', async () => {
     await subject().claim('a')
     const leased = await hand.leaseNamed('status')
     const attempt = await hand.begun(leased)
@@ -126,7 +127,7 @@ describe.each(eitherDatabase)('publishing cut off anywhere on %s', (_name, open)
     await cutEverywhere(1, () => hand.end(leased, attempt, end))
   })
 
-  it('what an operator says', async () => {
+  it('a decision of an operator', async () => {
     const { held } = await running()
     await world.store.runs.complete(completion(held), null)
     const { id } = await hand.named(held.run!.id, 'status')

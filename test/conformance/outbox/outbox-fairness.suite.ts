@@ -1,12 +1,12 @@
 /**
- * Goal: a run that publishes very much delays itself, and no other run of its identity: neither in
- * the queue, nor by using up all that the identity may write.
+ * Goal: a run that publishes very much delays only itself, and no other run of its identity:
+ * neither in the queue, nor by using up the identity's budget.
  */
 import { allRights } from '../../../src/channels/github-channels.ts'
 import { expect, it } from 'vitest'
 import type { BudgetLimits } from '../../../src/domain/outbox/budget.ts'
-import { priorities } from '../../../src/domain/outbox/priority.ts'
-import { queueName, wasJustSought } from '../../../src/domain/outbox/queue.ts'
+import { priorities } from '../../../src/domain/outbox/queue.ts'
+import { queueName, wasJustLookedFor } from '../../../src/domain/outbox/queue.ts'
 import type { Announcement } from '../../../src/domain/run.ts'
 import type { BeginAnswer, LeasedDelivery } from '../../../src/store/outbox-store.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
@@ -44,7 +44,7 @@ export function fairness(open: OpenStore): void {
     if (begun.result === 'begun') await hand.end(leased, begun.attempt, sentEnd())
     if (begun.result === 'budget') {
       const queue = queueName(identity, leased.delivery.channel)
-      await outbox().record(leased.hold, { what: 'budget', until: begun.until, queue })
+      await outbox().record(leased.lease, { what: 'budget', until: begun.until, queue })
     }
     return begun
   }
@@ -86,7 +86,7 @@ export function fairness(open: OpenStore): void {
     return names
   }
 
-  it('what a run publishes stands behind itself, not before another run', async () => {
+  it('a run’s further messages wait behind its own, not before another run', async () => {
     await flood()
     await claim(onlyAnchor)
     const other = await claim(nothing)
@@ -98,7 +98,7 @@ export function fairness(open: OpenStore): void {
     expect(names.slice(2).toSorted()).toEqual(['c1', 'other 1'])
   })
 
-  it("a run's own state does not stand behind what it publishes", async () => {
+  it('a run’s own state does not wait behind its messages', async () => {
     const busy = await claim(onlyAnchor)
     await begin((await outbox().lease(room))[0]!)
     await publishMany(busy, 10)
@@ -108,12 +108,12 @@ export function fairness(open: OpenStore): void {
     expect((await sentNext(2)).toSorted()).toEqual(['anchor', 'c0'])
   })
 
-  it('nothing is held back while nobody else waits', async () => {
+  it('nothing is held back while no other run waits', async () => {
     await flood()
     expect(await sentNext(9)).toEqual(Array.from({ length: 9 }, (_, n) => `c${n + 1}`))
   })
 
-  it('one that is tried again keeps its turn', async () => {
+  it('a message that is tried again keeps its turn', async () => {
     await flood()
     world.clock.move(second)
     const [c1] = await outbox().lease(room)
@@ -129,7 +129,7 @@ export function fairness(open: OpenStore): void {
     expect(await sentNext(2)).toEqual(['c1', 'c3'])
   })
 
-  it('runs that publish much take turns, and one that comes later is not behind them', async () => {
+  it('runs that publish much take turns, and a later run is not behind them', async () => {
     await flood()
     expect(await sentNext(5)).toEqual(['c1', 'c2', 'c3', 'c4', 'c5'])
     const later = await claim(nothing)
@@ -143,7 +143,7 @@ export function fairness(open: OpenStore): void {
   })
 
   it.each(['all at once', 'one by one'])(
-    'failed messages of a run that are retried %s do not stand before another run',
+    'failed messages of a run that are retried %s do not go before another run',
     async (how) => {
       const busy = await claim(nothing)
       const ids: string[] = []
@@ -165,10 +165,10 @@ export function fairness(open: OpenStore): void {
   async function lookFor(leased: LeasedDelivery): Promise<void> {
     const isTurn = leased.fromQueue === queueName(identity, leased.delivery.channel)
     const nothingThere = { found: [], unverified: false, hash: 'h', looks: 1, isTurn } as const
-    await outbox().record(leased.hold, { what: 'looked', ...nothingThere })
+    await outbox().record(leased.lease, { what: 'looked', ...nothingThere })
   }
 
-  it('what a restored store has looked for takes turns as before', async () => {
+  it('messages that a restored store has looked for take turns as before', async () => {
     await publishMany(await claim(nothing), 10)
     await outbox().noteRestore()
     for (const leased of await hand.lease()) await lookFor(leased)
@@ -182,7 +182,7 @@ export function fairness(open: OpenStore): void {
     expect(turns).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
   })
 
-  it('one that was in its turn and is looked for keeps it', async () => {
+  it('a message that was in its turn and is looked for keeps its turn', async () => {
     await publishMany(await claim(nothing), 3)
     await outbox().noteRestore()
     for (const leased of await hand.lease()) await lookFor(leased)
@@ -193,12 +193,12 @@ export function fairness(open: OpenStore): void {
     await claim(onlyAnchor)
     const again = await hand.leaseNamed(next!.delivery.name)
     // It was its turn when it was looked for; a look that grew old would have to be made anew.
-    expect(wasJustSought(again.delivery)).toBe(true)
+    expect(wasJustLookedFor(again.delivery)).toBe(true)
   })
 
   const eight = { spacingMs: 0, perMinute: 8, perHour: 0 }
 
-  it('further messages of a run leave half of the budget to everybody else', async () => {
+  it('further messages of a run leave half of the budget to all others', async () => {
     const busy = await claim(nothing)
     await publishMany(busy, 6)
     expect(await resultsOf(eight)).toEqual(['begun', 'begun', 'begun', 'begun', 'budget'])
@@ -214,7 +214,7 @@ export function fairness(open: OpenStore): void {
     expect(await begin(progress!, eight)).toMatchObject({ result: 'begun' })
   })
 
-  it('and have a quarter of it, however much the others write', async () => {
+  it('further messages get a quarter of the budget, however much the others write', async () => {
     for (let n = 0; n < 5; n += 1) await claim(onlyAnchor)
     for (const leased of await hand.lease()) {
       expect(await begin(leased, eight)).toMatchObject({ result: 'begun' })

@@ -5,7 +5,7 @@
 import { channelsByName } from '../../../src/channels/github-channels.ts'
 import type { BudgetLimits } from '../../../src/domain/outbox/budget.ts'
 import type { DeliveryAttempt, Delivery } from '../../../src/domain/outbox/delivery.ts'
-import { actionOf } from '../../../src/domain/outbox/next-step.ts'
+import { actionOf } from '../../../src/domain/outbox/protocol/next-step.ts'
 import type { AttemptEnd } from '../../../src/domain/outbox/outcome.ts'
 import type { Announcement } from '../../../src/domain/run.ts'
 import type { BeginAnswer, BeginRequest, LeasedDelivery } from '../../../src/store/outbox-store.ts'
@@ -78,10 +78,10 @@ export class OutboxHand {
   }
 
   begin(leased: LeasedDelivery, over: Partial<BeginRequest> = {}): Promise<BeginAnswer> {
-    const { delivery, hold } = leased
+    const { delivery, lease } = leased
     const { versionFence, versionSeq } = delivery
     return this.store.outbox.beginAttempt({
-      hold,
+      lease,
       action: actionOf(delivery, channelsByName.of(delivery.channel)),
       versionFence,
       versionSeq,
@@ -100,12 +100,12 @@ export class OutboxHand {
   }
 
   end(
-    { hold }: LeasedDelivery,
+    { lease }: LeasedDelivery,
     attempt: DeliveryAttempt,
     end: AttemptEnd,
   ): Promise<'recorded' | 'late'> {
     const facts = { httpStatus: null, requestId: null, githubRequestId: null }
-    return this.store.outbox.endAttempt(hold, { attempt, end, identity, ...facts })
+    return this.store.outbox.endAttempt(lease, { attempt, end, identity, ...facts })
   }
 
   async send(leased: LeasedDelivery, end: AttemptEnd = sentEnd()): Promise<'recorded' | 'late'> {

@@ -34,7 +34,7 @@ export function mergingOfOnePair(open: OpenStore): void {
     }
   }
 
-  it('an unanswered status is looked for before it is said again', async () => {
+  it('an unanswered status is looked for before it is written again', async () => {
     const { left, right, claim, merge } = await onePair()
     const held = await claim(left, true)
     await hand.send(await hand.leaseNamed('status'), noAnswer)
@@ -47,7 +47,7 @@ export function mergingOfOnePair(open: OpenStore): void {
     expect(standing?.protocol.doubt).toEqual({ ...protocol.doubt, looks: 0 })
   })
 
-  it('the run that is under way goes on showing it', async () => {
+  it('the active run continues to show its result', async () => {
     const { left, right, claim, merge } = await onePair()
     const held = await claim(left, true)
     await hand.publish()
@@ -65,7 +65,7 @@ export function mergingOfOnePair(open: OpenStore): void {
     expect(other).toMatchObject({ status: 'SKIPPED', providerId: null })
   })
 
-  it('of two check runs that are still to be made one is', async () => {
+  it('of two check runs that are not created yet, one is created', async () => {
     const { left, right, claim, merge } = await onePair()
     const older = await claim(left, true)
     await world.store.runs.complete(completion(older), null)
@@ -76,7 +76,7 @@ export function mergingOfOnePair(open: OpenStore): void {
     expect([(await one!).status, (await other!).status].toSorted()).toEqual(['PENDING', 'SKIPPED'])
   })
 
-  it.each([false, true])('a check run goes on (ended: %s)', async (ended) => {
+  it.each([false, true])('a check run continues (ended: %s)', async (ended) => {
     const { left, right, claim, merge } = await onePair()
     const waiting = await claim(left, ended)
     await hand.publish()
@@ -107,7 +107,7 @@ export function mergingOfOnePair(open: OpenStore): void {
     expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId, protocol })
   })
 
-  it('two that are over share the check run that is there', async () => {
+  it('two ended runs share the existing check run', async () => {
     const { left, right, claim, merge } = await onePair()
     const first = await claim(left, true)
     await world.store.runs.complete(completion(first), null)
@@ -122,7 +122,7 @@ export function mergingOfOnePair(open: OpenStore): void {
     expect(await hand.named(second.run!.id, 'check')).toMatchObject({ providerId, final: true })
   })
 
-  it('a completed check run stays, and the next one is made', async () => {
+  it('a completed check run stays, and the next one is created', async () => {
     const { left, right, claim, merge } = await onePair()
     const failed = await claim(left, true)
     await world.store.runs.complete(completion(failed, 'failed'), null)
@@ -144,16 +144,16 @@ export function mergingOfOnePair(open: OpenStore): void {
     await hand.send(await hand.leaseNamed('check'), noAnswer)
     await merge()
     await world.store.runs.complete(completion(held), null)
-    const { hold, delivery } = await hand.leaseNamed('check')
+    const { lease, delivery } = await hand.leaseNamed('check')
     expect(delivery).toMatchObject({ runId: held.run!.id, markerKey: first.markerKey })
     const found = [{ providerId: first.providerId!, url: null, current: false, atWork: false }]
     const seen = { what: 'looked', found, unverified: false, hash: 'h', looks: 2 } as const
-    await outbox().record(hold, seen)
+    await outbox().record(lease, seen)
     expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId: null })
     expect(await hand.named(failed.run!.id, 'check')).toEqual(first)
   })
 
-  it('a look for what one published does not take what the other one published', async () => {
+  it('a look for one run’s output does not take the other run’s output', async () => {
     const { left, right, claim, merge } = await onePair({ ...announced, anchorPer: null })
     const [one, other] = [await claim(left, true), await claim(right, true)]
     const publish = (held: ClaimAnswer) => {
@@ -171,18 +171,18 @@ export function mergingOfOnePair(open: OpenStore): void {
     await publish(other)
     await hand.send(await hand.leaseNamed('own'), noAnswer)
     await merge()
-    const { hold, delivery } = await hand.leaseNamed('own')
+    const { lease, delivery } = await hand.leaseNamed('own')
     expect(delivery).toMatchObject({ runId: other.run!.id, markerKey: first.markerKey })
     const found = [{ providerId: first.providerId!, url: null, current: false }]
     const seen = { what: 'looked', found, unverified: false, hash: 'h', looks: 2 } as const
-    await outbox().record(hold, seen)
+    await outbox().record(lease, seen)
     expect(await hand.named(other.run!.id, 'own')).toMatchObject({ providerId: null })
   })
 
   it.each([
     ['shown', true],
     ['unshown', false],
-  ])('the run under way is shown, the other ended %s', async (_how, isShown) => {
+  ])('the active run is shown, the other ended %s', async (_how, isShown) => {
     const { left, right, claim, merge } = await onePair()
     const held = await claim(left, true)
     await hand.publish()

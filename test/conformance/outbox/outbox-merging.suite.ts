@@ -1,6 +1,6 @@
 /**
- * Goal: two names turn out to be one repository while a create is unanswered: what may have been
- * made is looked for by the delivery that stays, and by nobody else.
+ * Goal: two names turn out to be one repository while a create is unanswered: only the delivery
+ * that stays looks for what may have been created.
  */
 import { allRights } from '../../../src/channels/github-channels.ts'
 import { expect, it } from 'vitest'
@@ -36,7 +36,7 @@ export function merging(open: OpenStore): void {
     return { left, right, claim, merge, anchors }
   }
 
-  it('of the older one: the newer one looks before it creates', async () => {
+  it('after a create of the older one, the newer one looks before it creates', async () => {
     const { left, right, claim, merge, anchors } = await twoRows()
     await claim(left, 'a', 1000)
     await hand.send(await hand.leaseNamed('anchor'), noAnswer)
@@ -49,7 +49,7 @@ export function merging(open: OpenStore): void {
     expect(standing.protocol).toMatchObject({ unsettled: true, scan: { step: 0 } })
   })
 
-  it('the one that gave up its place is not sent, skipped or confirmed by hand', async () => {
+  it('a delivery that lost its target cannot be sent, skipped or confirmed', async () => {
     const { left, right, claim, merge, anchors } = await twoRows()
     await claim(left, 'a', 1000)
     await claim(right, 'b', 2000)
@@ -63,7 +63,7 @@ export function merging(open: OpenStore): void {
     expect((await anchors()).given).toEqual(given)
   })
 
-  it('of the older one: the newer one, which is there, is searched for a copy', async () => {
+  it('after a create of the older one, the newer one is scanned for a copy', async () => {
     const { left, right, claim, merge, anchors } = await twoRows()
     await claim(left, 'a', 1000)
     await hand.send(await hand.leaseNamed('anchor'), noAnswer)
@@ -76,7 +76,7 @@ export function merging(open: OpenStore): void {
     expect(standing.createdAt).toBeLessThanOrEqual(given.createdAt)
   })
 
-  it('under way while they become one: its late answer is the standing one’s', async () => {
+  it('a create that is answered after the merge counts for the delivery that stays', async () => {
     const { left, right, claim, merge, anchors } = await twoRows()
     await claim(left, 'a', 1000)
     const leased = await hand.leaseNamed('anchor')
@@ -90,7 +90,7 @@ export function merging(open: OpenStore): void {
     expect(standing.protocol).toMatchObject({ unsettled: true, scan: { step: 0 } })
   })
 
-  it('whoever creates the newer one meanwhile does not decide which comment it is', async () => {
+  it('a create of the newer one meanwhile does not decide which comment stays', async () => {
     const { left, right, claim, merge, anchors } = await twoRows()
     await claim(left, 'a', 1000)
     await hand.send(await hand.leaseNamed('anchor'), sentEnd({ providerId: '100' }))
@@ -109,7 +109,7 @@ export function merging(open: OpenStore): void {
     })
   })
 
-  it('whoever edits the higher of two comments meanwhile does not have it removed', async () => {
+  it('an edit of the higher of two comments meanwhile does not remove it', async () => {
     const { left, right, claim, merge, anchors } = await twoRows()
     await claim(left, 'a', 1000)
     await hand.send(await hand.leaseNamed('anchor'), sentEnd({ providerId: '100' }))
@@ -128,7 +128,7 @@ export function merging(open: OpenStore): void {
     expect(standing).toMatchObject({ providerId: '100', protocol: { surplus: ['105'] } })
   })
 
-  it('whoever is about to create it finds that it is there', async () => {
+  it('a publisher that is about to create it finds that it exists', async () => {
     const { left, right, claim, merge, anchors } = await twoRows()
     await claim(left, 'a', 1000)
     await hand.send(await hand.leaseNamed('anchor'), sentEnd({ providerId: '100' }))
@@ -140,7 +140,7 @@ export function merging(open: OpenStore): void {
     expect(standing).toMatchObject({ providerId: '100', leaseId: null, dueAt: world.store.now() })
   })
 
-  it('what was said under a context of their own is kept for when it is given back', async () => {
+  it('a status under a context of their own is kept until the target is given back', async () => {
     const { left, right, claim, merge } = await twoRows()
     const say = async (repo: string, pr: number, eventAt: number) => {
       const policy = { ...make().policy, announcement: announced }
@@ -163,7 +163,7 @@ export function merging(open: OpenStore): void {
     expect(standing?.runId).toBe(older)
   })
 
-  it('of the newer one: it goes on looking, and knows its former repository', async () => {
+  it('after a create of the newer one, it keeps looking in its former repository', async () => {
     const { left, right, claim, merge, anchors } = await twoRows()
     await claim(left, 'a', 1000)
     await hand.publish()
@@ -179,7 +179,7 @@ export function merging(open: OpenStore): void {
     expect(again.ownRepositoryIds[0]).toBe(standing.repositoryId)
   })
 
-  it('runs that had ended before are not told anew', async () => {
+  it('runs that had ended before are not announced again', async () => {
     const { left, right, claim, merge } = await twoRows()
     const ended = await claim(left, 'a', 1000)
     await world.store.runs.cancel(ended.id, 'test', null)

@@ -1,6 +1,6 @@
 /**
- * Goal: what a run publishes itself goes out once per name and round; operators can send again,
- * leave or confirm; upkeep keeps what is open and lets go of what is not.
+ * Goal: what a run publishes itself is sent once per name and round; operators can retry, skip or
+ * confirm; upkeep keeps what is open and removes the rest.
  */
 import {
   allRights,
@@ -50,8 +50,8 @@ export function operating(open: OpenStore): void {
     )
   }
 
-  describe('something of a run’s own', () => {
-    it.each(messages)('on %s is said once per name and round', async (channel) => {
+  describe('an output of a run’s own', () => {
+    it.each(messages)('on %s is published once per name and round', async (channel) => {
       const subject = make()
       const held = await subject.claim('a')
       const first = await put(held, channel)
@@ -70,7 +70,7 @@ export function operating(open: OpenStore): void {
       expect(next.delivery.id).not.toBe(first.delivery.id)
     })
 
-    it.each(states)('on %s may be said anew, and is one target', async (channel) => {
+    it.each(states)('on %s may be published again, and has one target', async (channel) => {
       const held = await make().claim('a')
       const first = await put(held, channel)
       expect((await put(held, channel)).already).toBe(true)
@@ -80,13 +80,13 @@ export function operating(open: OpenStore): void {
       expect(next.delivery.versionSeq).toBe(first.delivery.versionSeq + 1)
     })
 
-    it('under one name is on one channel', async () => {
+    it('under one name has one channel', async () => {
       const held = await make().claim('a')
       await put(held, 'github-label')
       await expect(put(held, 'github-comment')).rejects.toMatchObject({ code: 'content_differs' })
     })
 
-    it('is not said by somebody who lost the run', async () => {
+    it('is refused from a holder that lost the run', async () => {
       const subject = make()
       const held = await subject.claim('a')
       await subject.claim('b')
@@ -105,7 +105,7 @@ export function operating(open: OpenStore): void {
       await expect(put(old, 'github-status', again)).rejects.toMatchObject({ code: 'target_taken' })
     })
 
-    it('has no place where the run has none, and never that of the run’s own status', async () => {
+    it('has no target where the run has none, and never that of the run’s own status', async () => {
       const held = await make().claim('a')
       const own = { content: { ...contents['github-status'], context: 'HOLDFAST/Review' } }
       await expect(put(held, 'github-status', own)).rejects.toMatchObject({
@@ -142,7 +142,7 @@ export function operating(open: OpenStore): void {
       }
     })
 
-    it('shows nobody else’s result, and only what its type is allowed', async () => {
+    it('shows no other type’s result, and only what its type is allowed', async () => {
       const held = await make().claim('a')
       const rights = { ...defaultRights, reserved: ['acme/lint', 'acme/types'] }
       const as = (over: Partial<typeof rights>) => ({ rightsOf: () => ({ ...rights, ...over }) })
@@ -163,7 +163,7 @@ export function operating(open: OpenStore): void {
     })
 
     it.each(['succeeded', 'failed', 'skipped'] as const)(
-      'left under way is closed when its run has %s',
+      'left in progress is closed when its run has %s',
       async (outcome) => {
         const subject = make()
         const held = await subject.claim('a')
@@ -194,7 +194,7 @@ export function operating(open: OpenStore): void {
       return await now(leased.delivery.id)
     }
 
-    it('sends a failed one again: at once, with a new deadline and no tries', async () => {
+    it('retries a failed delivery: at once, with a new deadline and no tries', async () => {
       const { id } = await failed()
       world.clock.move(day)
       const again = await outbox().retry(id, 'ann', null)
@@ -209,7 +209,7 @@ export function operating(open: OpenStore): void {
       })
     })
 
-    it('unblocks one of very many identities, and sees it among them', async () => {
+    it('unblocks one of very many identities, and finds it in the list', async () => {
       const until = world.store.now() + day
       const named = (n: number) => `github:installation:${1000 + n}`
       const all = Array.from({ length: 1001 }, (_, n) => named(n))
@@ -225,7 +225,7 @@ export function operating(open: OpenStore): void {
       }
     })
 
-    it('sends many again by filter, each with its audit row', async () => {
+    it('retries many by filter, each with its audit row', async () => {
       const [one, two] = [await failed(), await failed()]
       expect(await outbox().retryMany({ channel: 'github-comment' }, 'ann', null)).toBe(0)
       expect(await outbox().retryMany({ status: 'SKIPPED' }, 'ann', null)).toBe(0)
@@ -237,7 +237,7 @@ export function operating(open: OpenStore): void {
       }
     })
 
-    it('leaves one as it is, with the reason; a newer version opens it again', async () => {
+    it('skips a delivery, with the reason; a newer version opens it again', async () => {
       const subject = make()
       const held = await subject.claim('a')
       const { id } = await hand.named(held.run!.id, 'status')
@@ -253,7 +253,7 @@ export function operating(open: OpenStore): void {
       })
     })
 
-    it('says that one in doubt has arrived; asked again it is the same', async () => {
+    it('confirms a delivery in doubt; a repeated request gets the same answer', async () => {
       const { run } = await make().claim('a')
       await hand.send(await hand.leaseNamed('anchor'), noAnswer)
       const { id } = await hand.named(run!.id, 'anchor')
@@ -273,7 +273,7 @@ export function operating(open: OpenStore): void {
     const purge = () => purgeAll(world.store, limits, 'purge')
     const attempts = (id: string) => outbox().attemptsOf(id)
 
-    it('keeps a run for as long as something of it is open', async () => {
+    it('keeps a run while one of its deliveries is open', async () => {
       const subject = make()
       const held = await subject.claim('a')
       await subject.complete(held)
@@ -313,7 +313,7 @@ export function operating(open: OpenStore): void {
         else {
           const hash = 'h'
           const seen = { what: 'looked', found, unverified: false, hash, looks: 1 } as const
-          await outbox().record(leased.hold, seen)
+          await outbox().record(leased.lease, seen)
         }
       }
       expect(await hand.named(held.run!.id, 'status')).toMatchObject({ status: 'SENT' })
@@ -321,7 +321,7 @@ export function operating(open: OpenStore): void {
       expect(await purge()).toBe(0)
     })
 
-    it('two names of one repository: what was published for either is one', async () => {
+    it('merges the deliveries of two names of one repository', async () => {
       const [left, right] = [unique('acme/left'), unique('acme/right')]
       const githubId = 770_000 + (world.store.now() % 10_000)
       const claim = (repo: string, eventAt: number) =>

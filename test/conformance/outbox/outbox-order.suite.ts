@@ -1,6 +1,6 @@
 /**
- * Goal: the messages of one run leave in the order in which they were published. One that is not
- * about to be sent is not waited for, and none is ever left waiting for nobody.
+ * Goal: the messages of one run are sent in the order in which they were published. They do not
+ * wait for a message that will not be sent soon, and none waits forever.
  */
 import { allRights } from '../../../src/channels/github-channels.ts'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -65,13 +65,13 @@ export function messageOrder(open: OpenStore): void {
     }
   }
 
-  it('comments and reviews of one run are taken one after the other, in their order', async () => {
+  it('comments and reviews of one run are leased one after the other, in order', async () => {
     const names = ['c1', 'r2', 'c3', 'c4', 'r5', 'c6', 'c7', 'c8']
     await burst(names)
     expect(await sendAll()).toEqual(names)
   })
 
-  it('a later one says that it waits for an earlier one of its run', async () => {
+  it('a later message says that it waits for an earlier one of its run', async () => {
     const held = await claim()
     expect(await publish(held, 'c1')).toMatchObject({ wait: 'due' })
     expect(await publish(held, 'c2')).toMatchObject({ wait: 'order' })
@@ -79,7 +79,7 @@ export function messageOrder(open: OpenStore): void {
     expect(await publish(held, 'c3')).toMatchObject({ wait: 'due' })
   })
 
-  it('one that is sent right now is waited for', async () => {
+  it('a message waits for an earlier one that is being sent', async () => {
     const held = await burst(['c1'])
     const [c1] = await hand.lease()
     const attempt = await hand.begun(c1!)
@@ -89,7 +89,7 @@ export function messageOrder(open: OpenStore): void {
     expect(await sendAll()).toEqual(['c2', 'c3'])
   })
 
-  it('what one run publishes waits for no other run', async () => {
+  it('the messages of one run do not wait for another run', async () => {
     await burst(['a1', 'a2'])
     await burst(['b1', 'b2'])
     expect(named(await hand.lease()).toSorted()).toEqual(['a1', 'b1'])
@@ -98,7 +98,7 @@ export function messageOrder(open: OpenStore): void {
   const retry = (after: number): AttemptEnd => ({ what: 'retry', trouble, after })
 
   it.each(['refused for good', 'skipped by an operator', 'confirmed by an operator'])(
-    'one that is closed lets the next one go: %s',
+    'a message that is closed lets the next one go: %s',
     async (how) => {
       const held = await burst(['c1', 'c2', 'c3'])
       if (how === 'refused for good') await hand.send((await hand.lease())[0]!, refused)
@@ -111,7 +111,7 @@ export function messageOrder(open: OpenStore): void {
     },
   )
 
-  it.each(['skipped', 'confirmed'])('one that waits and is %s is passed over', async (how) => {
+  it.each(['skipped', 'confirmed'])('a waiting message that is %s is passed over', async (how) => {
     const held = await burst(['c1', 'c2', 'c3'])
     const { id } = await hand.named(holderOf(held).runId, 'c2')
     if (how === 'skipped') await outbox().skip(id, 'not wanted', 'ann', null)
@@ -122,7 +122,7 @@ export function messageOrder(open: OpenStore): void {
     expect(await sendAll()).toEqual(['c3'])
   })
 
-  it('one that is tried again in a moment is waited for', async () => {
+  it('a message waits for an earlier one that is soon tried again', async () => {
     await burst(['c1', 'c2'])
     await hand.send((await hand.lease())[0]!, retry(world.store.now()))
     expect(await hand.lease()).toEqual([])
@@ -130,7 +130,7 @@ export function messageOrder(open: OpenStore): void {
     expect(await sendAll()).toEqual(['c1', 'c2'])
   })
 
-  it('one that is tried again much later is not', async () => {
+  it('a message does not wait for an earlier one that is tried again much later', async () => {
     await burst(['c1', 'c2', 'c3'])
     await hand.send((await hand.lease())[0]!, retry(world.store.now() + minute))
     expect(await sendAll()).toEqual(['c2', 'c3'])
@@ -138,7 +138,7 @@ export function messageOrder(open: OpenStore): void {
     expect(await sendAll()).toEqual(['c1'])
   })
 
-  it('nor one that fails again and again, however soon it is tried again', async () => {
+  it('a message does not wait for an earlier one that fails again and again', async () => {
     await burst(['c1', 'c2'])
     const taken: string[] = []
     for (let tries = 0; !taken.includes('c2') && tries < 10; tries += 1) {
@@ -150,13 +150,13 @@ export function messageOrder(open: OpenStore): void {
     expect(taken).toEqual(['c1', 'c1', 'c1', 'c1', 'c2'])
   })
 
-  it('one that is held for a person is not waited for, nor does it wait itself later', async () => {
+  it('a held message blocks no other, and later does not wait itself', async () => {
     await burst(['c1', 'c2', 'c3'])
     const [c1] = await hand.lease()
     await hand.send(c1!, noAnswer)
     const [again] = await hand.lease()
     const found = { what: 'looked', found: [], unverified: true, hash: 'h', looks: 2 } as const
-    await outbox().record(again!.hold, found)
+    await outbox().record(again!.lease, found)
     expect(await sendAll()).toEqual(['c2', 'c3'])
     await outbox().retry(c1!.delivery.id, 'ann', null)
     expect(await sendAll()).toEqual(['c1'])
@@ -171,28 +171,28 @@ export function messageOrder(open: OpenStore): void {
     expect(await sendAll()).toEqual(['c1', 'c2', 'c3'])
   })
 
-  it('what a lost process had in hand goes on when its lease is over', async () => {
+  it('a message that a lost process had leased continues when its lease is over', async () => {
     await burst(['c1', 'c2'])
     await hand.begun((await hand.lease())[0]!)
     world.clock.move(defaultPublishing.deliveryLeaseMs)
     const [c1] = await hand.lease()
     const found = [{ providerId: '7', url: null, current: true }]
     const looked = { what: 'looked', found, unverified: false, hash: 'h', looks: 2 } as const
-    await outbox().record(c1!.hold, looked)
+    await outbox().record(c1!.lease, looked)
     expect(await sendAll()).toEqual(['c2'])
   })
 
-  it('one that nobody can prepare lets the next one go', async () => {
+  it('a message that cannot be prepared lets the next one go', async () => {
     await burst(['c1', 'c2'])
     for (let n = 0; n <= defaultPublishing.preparationsMax; n += 1) {
       const [c1] = await hand.lease()
-      if (c1?.delivery.name === 'c1') await outbox().notePreparation(c1.hold, 'begins')
+      if (c1?.delivery.name === 'c1') await outbox().notePreparation(c1.lease, 'begins')
       world.clock.move(defaultPublishing.deliveryLeaseMs)
     }
     expect(await sendAll()).toEqual(['c2'])
   })
 
-  it('failed ones that are retried together go in the order of their publication', async () => {
+  it('failed messages that are retried together go in the order of publication', async () => {
     const names = ['c1', 'c2', 'c3', 'c4']
     const held = await claim()
     for (const name of names) {
@@ -204,7 +204,7 @@ export function messageOrder(open: OpenStore): void {
     expect(await sendAll()).toEqual(names)
   })
 
-  it('the time in which one waits for another does not count for its deadline', async () => {
+  it('the time in which a message waits for another does not count to its deadline', async () => {
     const held = await burst(['c1', 'c2'])
     const { runId } = holderOf(held)
     const before = await hand.named(runId, 'c2')
@@ -214,13 +214,13 @@ export function messageOrder(open: OpenStore): void {
     expect(after.deadlineAt - before.deadlineAt).toBe(30 * minute)
   })
 
-  it('one that was let go by nobody is taken up by itself in the end', async () => {
+  it('a message that was never released becomes due by itself', async () => {
     await burst(['c1', 'c2'])
     world.clock.move(defaultPublishing.deadlineMs.message)
     expect(named(await hand.lease()).toSorted()).toEqual(['c1', 'c2'])
   })
 
-  it('after a restore each is looked for by itself', async () => {
+  it('after a restore each message is looked for by itself', async () => {
     await burst(['c1', 'c2', 'c3'])
     await outbox().noteRestore()
     const leased = await hand.lease()

@@ -27,7 +27,7 @@ import {
 } from '../../../src/stores/tables/delivery-table.ts'
 import { selectOthersAt, selectWithCheckAt } from '../../../src/stores/tables/run-table.ts'
 import { firstUnclosed, selectUnclosed } from '../../../src/stores/tables/unclosed-run-table.ts'
-import { announcementsOf } from '../../../src/stores/verbs/outbox/repeat-covered.ts'
+import { announcementsOf } from '../../../src/stores/verbs/outbox/repeat-hidden.ts'
 import type { VerbContext } from '../../../src/stores/verbs/context.ts'
 import {
   leaseDeliveries,
@@ -38,7 +38,7 @@ import {
 import { listDeliveries, outboxBacklog } from '../../../src/stores/verbs/outbox/list-deliveries.ts'
 import { closeForgotten } from '../../../src/stores/verbs/outbox/operate-delivery.ts'
 import { nextToNote } from '../../../src/stores/verbs/outbox/note-restore.ts'
-import { closeOwnOutput } from '../../../src/stores/verbs/outbox/own-output.ts'
+import { closeOwnOutput } from '../../../src/stores/verbs/outbox/close-output.ts'
 import { migratedMemory } from '../../schema/dump-sqlite.ts'
 import { numbersTo, statementsOf, stepsOnSqlite, usePostgresPlans } from '../plans.ts'
 

@@ -1,8 +1,10 @@
 /**
- * Goal: many publishers on one store send each thing once: a delivery is one holder's, an attempt
- * is stored before it leaves, whoever lost it changes nothing, and nobody writes beyond the budget.
+ * Goal: many publishers on one store send each delivery once: a delivery has one holder, an attempt
+ * is stored before it leaves, a holder that lost its lease changes nothing, and the budget is never
+ * exceeded.
  */
 import { describe, expect, it } from 'vitest'
+import { allRights } from '../../../src/channels/github-channels.ts'
 import { defaultPublishing } from '../../../src/domain/outbox/schedule.ts'
 import type { AttemptEnd } from '../../../src/domain/outbox/outcome.ts'
 import type { Run } from '../../../src/domain/run.ts'
@@ -21,7 +23,7 @@ export function publishing(open: OpenStore): void {
   const attempts = async (id: string) => (await outbox().attemptsOf(id)).toReversed()
 
   describe('a lease', () => {
-    it('gives what is due to one holder, with its place', async () => {
+    it('gives what is due to one holder, with its target', async () => {
       const { id, repo } = await claim()
       const [leased, ...more] = await hand.lease()
       expect(more).toEqual([])
@@ -32,7 +34,7 @@ export function publishing(open: OpenStore): void {
       expect(await outbox().nextDueAt()).toBe(dueAt)
     })
 
-    it('runs out: the next holder begins anew, and the first has lost it', async () => {
+    it('expires: the next holder starts again, and the first has lost the delivery', async () => {
       await claim()
       const first = await hand.leaseNamed('status')
       move(defaultPublishing.deliveryLeaseMs - 1)
@@ -41,13 +43,13 @@ export function publishing(open: OpenStore): void {
       const second = await hand.leaseNamed('status')
       expect(second.delivery).toMatchObject({ wait: 'due', protocol: {} })
       expect(await hand.begin(first)).toEqual({ result: 'lost' })
-      expect(await outbox().record(first.hold, { what: 'save' })).toBe('lost')
-      expect((await now(first.delivery.id)).leaseId).toBe(second.hold.leaseId)
+      expect(await outbox().record(first.lease, { what: 'reserve' })).toBe('lost')
+      expect((await now(first.delivery.id)).leaseId).toBe(second.lease.leaseId)
       expect(await hand.send(second)).toBe('recorded')
       expect(await attempts(first.delivery.id)).toHaveLength(1)
     })
 
-    it('takes creates and ends first, and no more progress than there is room for', async () => {
+    it('takes creates and ends first, and only as much progress as there is room for', async () => {
       const old = await claim(onlyAnchor)
       await hand.publish()
       await report(old, 'progress')
@@ -61,7 +63,7 @@ export function publishing(open: OpenStore): void {
       expect(await outbox().lease({ limit: 5, progressMax: 1 })).toHaveLength(1)
     })
 
-    it('is given up by a restart of the only process there is', async () => {
+    it('is dropped when the only process restarts', async () => {
       await claim()
       const dead = await hand.leaseNamed('status')
       await hand.begun(dead)
@@ -73,7 +75,7 @@ export function publishing(open: OpenStore): void {
   })
 
   describe('an attempt', () => {
-    it('is there before its request may leave, and has its outcome after', async () => {
+    it('is stored before its request may leave, and has its outcome afterwards', async () => {
       await claim()
       const leased = await hand.leaseNamed('status')
       const attempt = await hand.begun(leased)
@@ -92,7 +94,7 @@ export function publishing(open: OpenStore): void {
       expect(await hand.told(id)).toEqual(['delivery.sent'])
     })
 
-    it('is not begun for a version that is not the newest any more', async () => {
+    it('does not begin for a version that is no longer the newest', async () => {
       const run = await claim(onlyAnchor)
       const leased = await hand.leaseNamed('anchor')
       await report(run, 'newer')
@@ -114,7 +116,7 @@ export function publishing(open: OpenStore): void {
       })
     })
 
-    it('whose answer never came is looked for, and its target settled', async () => {
+    it('whose answer never came is looked for, and its target is settled', async () => {
       await claim()
       const leased = await hand.leaseNamed('status')
       await hand.send(leased, noAnswer)
@@ -127,7 +129,7 @@ export function publishing(open: OpenStore): void {
       expect(await hand.told(id)).toEqual(['delivery.in_doubt'])
     })
 
-    it('of a lost holder is in doubt; its late outcome is kept and changes nothing', async () => {
+    it('of a lost holder is in doubt; its late outcome is stored and changes nothing', async () => {
       await claim()
       const zombie = await hand.leaseNamed('status')
       const attempt = await hand.begun(zombie)
@@ -142,11 +144,11 @@ export function publishing(open: OpenStore): void {
       const after = await now(id)
       expect(after).toEqual({ ...before, rev: after.rev })
       const seen = { what: 'looked', found: [], unverified: false, hash: 'h', looks: 1 } as const
-      expect(await outbox().record(next.hold, seen)).toBe('recorded')
+      expect(await outbox().record(next.lease, seen)).toBe('recorded')
       expect(await now(id)).toMatchObject({ status: 'PENDING', wait: 'due' })
     })
 
-    it('that ends late after the next success has its target read again', async () => {
+    it('that ends late after the next success makes its target be read again', async () => {
       await claim()
       const zombie = await hand.leaseNamed('status')
       const attempt = await hand.begun(zombie)
@@ -155,7 +157,7 @@ export function publishing(open: OpenStore): void {
       const { id, versionFence, versionSeq } = next.delivery
       const found = [{ providerId: '5', url: null, current: true }]
       const seen = { what: 'looked', found, unverified: false, hash: 'h', looks: 1 } as const
-      await outbox().record(next.hold, seen)
+      await outbox().record(next.lease, seen)
       expect(await now(id)).toMatchObject({ status: 'SENT', providerId: '5' })
       await hand.end(zombie, attempt, sentEnd({ providerId: '6' }))
       const after = await now(id)
@@ -177,7 +179,7 @@ export function publishing(open: OpenStore): void {
       expect((await now(leased.delivery.id)).providerId).toBe('1')
     })
 
-    it('that was refused for good is FAILED, with its reason', async () => {
+    it('that was refused permanently is FAILED, with its reason', async () => {
       const run = await claim()
       const leased = await hand.leaseNamed('status')
       const trouble = { code: 'forbidden', text: 'not allowed' }
@@ -189,6 +191,28 @@ export function publishing(open: OpenStore): void {
       expect(backlog).toMatchObject({ failed: 1, unreportedCount: 0 })
       await world.store.runs.cancel(run.id, 'test', null)
       expect(await now(id)).toMatchObject({ status: 'PENDING', final: true })
+      expect(await outbox().backlog()).toMatchObject({ unreportedCount: 0, unreported: [] })
+    })
+
+    it('leaves an ended run shown as running only if GitHub showed it so', async () => {
+      const refused = { what: 'permanent', trouble: { code: 'forbidden', text: 'no' } } as const
+      const shown = await claim()
+      await hand.publish()
+      await world.store.runs.cancel(shown.id, 'test', null)
+      const end = await hand.leaseNamed('status')
+      await hand.send(end, refused)
+      const unreported = [{ runId: shown.id, deliveryId: end.delivery.id, status: 'FAILED' }]
+      expect(await outbox().backlog()).toMatchObject({ failed: 1, unreportedCount: 1, unreported })
+    })
+
+    it('of a completed check run, once refused, leaves nothing that shows as running', async () => {
+      const { id: runId, leaseHash } = await claim({ ...onlyStatus, statusContext: null })
+      const content = { name: 'types', status: 'completed', conclusion: 'success', title: '' }
+      const output = { name: 'own', channel: 'github-check', content, rightsOf: () => allRights }
+      await outbox().publish({ runId, leaseHash, actor: 'test', ...output }, null)
+      const trouble = { code: 'forbidden', text: 'no' }
+      await hand.send(await hand.leaseNamed('own'), { what: 'permanent', trouble })
+      expect(await outbox().backlog()).toMatchObject({ failed: 1, unreportedCount: 0 })
     })
 
     it('is repeated after 1, 2 and 4 seconds, then in the background, then given up', async () => {
@@ -251,7 +275,7 @@ export function publishing(open: OpenStore): void {
       expect((await hand.begin(leased, { limits: half, identity: 'app' })).result).toBe('begun')
     })
 
-    it('of a blocked identity is nothing until the block is over; none shrinks', async () => {
+    it('of a blocked identity is zero until the block is over; no block gets shorter', async () => {
       await claim()
       const leased = await hand.leaseNamed('status')
       const until = world.store.now() + 5 * second
@@ -270,7 +294,7 @@ export function publishing(open: OpenStore): void {
       expect(told.items.map(({ actor }) => actor)).toEqual(['catch-up', 'publisher'])
     })
 
-    it('a limit answer blocks the identity and costs neither try nor time', async () => {
+    it('is blocked by a limit answer, which costs neither a try nor time', async () => {
       await claim()
       const leased = await hand.leaseNamed('status')
       const until = world.store.now() + 60 * second
@@ -283,7 +307,7 @@ export function publishing(open: OpenStore): void {
     })
   })
 
-  it('keys and authors are one set for every publisher', async () => {
+  it('all publishers share one set of keys and authors', async () => {
     const [first, second] = await Promise.all([outbox().markerKeys(), outbox().markerKeys()])
     expect(first).toHaveLength(1)
     expect(second).toEqual(first)

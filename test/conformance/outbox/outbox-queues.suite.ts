@@ -1,6 +1,6 @@
 /**
- * Goal: what waits until its identity may write again is in nobody's way, comes in its turn, and is
- * never forgotten.
+ * Goal: a delivery that waits until its identity may write again blocks no other, comes in its
+ * turn, and is never forgotten.
  */
 import { expect, it } from 'vitest'
 import { entryQueue, queueName, repairQueue } from '../../../src/domain/outbox/queue.ts'
@@ -29,11 +29,11 @@ export function queueing(open: OpenStore): void {
     const begun = await hand.begin(leased, { limits, identity: as })
     if (begun.result === 'begun') {
       const report = { identity: as, httpStatus: null, requestId: null, githubRequestId: null }
-      await outbox().endAttempt(leased.hold, { ...report, attempt: begun.attempt, end: sentEnd() })
+      await outbox().endAttempt(leased.lease, { ...report, attempt: begun.attempt, end: sentEnd() })
     } else if (begun.result === 'budget') {
       const { until } = begun
       const inQueue = queueName(as, leased.delivery.channel)
-      await outbox().record(leased.hold, { what: 'budget', until, queue: inQueue })
+      await outbox().record(leased.lease, { what: 'budget', until, queue: inQueue })
     }
     return begun.result
   }
@@ -49,7 +49,7 @@ export function queueing(open: OpenStore): void {
     return runs.slice(1)
   }
 
-  it('of one identity: one at a time, the oldest first, and none before its time', async () => {
+  it('one identity’s deliveries come one at a time, oldest first, never too early', async () => {
     const runs = await backlog(3)
     expect(await outbox().lease(room)).toEqual([])
     const opens = (await outbox().nextDueAt())!
@@ -64,7 +64,7 @@ export function queueing(open: OpenStore): void {
     expect(await outbox().nextDueAt()).toBeNull()
   })
 
-  it('leaves the room to others, however many wait', async () => {
+  it('a queue leaves room to others, however many deliveries wait in it', async () => {
     await backlog(20)
     const other = await claim()
     const leased = await outbox().lease({ limit: 1, progressMax: 1 })
@@ -72,7 +72,7 @@ export function queueing(open: OpenStore): void {
     expect(await tryToSend(leased[0]!, 'other')).toBe('begun')
   })
 
-  it('takes one of each identity whose time has come', async () => {
+  it('a lease takes one delivery of each identity whose time has come', async () => {
     const runs = await backlog(2)
     const others = [await claim(), await claim()]
     for (const leased of await hand.lease()) await tryToSend(leased, 'other')
@@ -83,7 +83,7 @@ export function queueing(open: OpenStore): void {
     expect(others).toContain(taken.find((run) => run !== runs[0]))
   })
 
-  it('takes nothing of an identity or a queue that has enough in hand', async () => {
+  it('a lease takes nothing of an identity or a queue that has enough leased', async () => {
     const [first] = await backlog(2)
     move(second)
     expect(await outbox().lease({ ...room, full: [identity] })).toEqual([])
@@ -92,7 +92,7 @@ export function queueing(open: OpenStore): void {
     expect(runsOf(await outbox().lease(room))).toEqual([first])
   })
 
-  it('what is new goes behind those who wait', async () => {
+  it('a new delivery goes behind those that wait', async () => {
     const [first, next] = await backlog(2)
     move(second)
     const [waited] = await outbox().lease({ ...room, limit: 1 })
@@ -111,7 +111,7 @@ export function queueing(open: OpenStore): void {
   const report = (runId: string, text: string) =>
     world.store.runs.reportStatus({ runId, leaseHash: null, text, actor: 'op' }, null)
 
-  it('whoever reports again while it waits to be created keeps its place', async () => {
+  it('a report while the comment waits to be created keeps its place', async () => {
     const runs = await backlog(4, onlyAnchor)
     for (const run of runs) {
       move(second)
@@ -122,7 +122,7 @@ export function queueing(open: OpenStore): void {
     }
   })
 
-  it('whoever reports again while its progress waits keeps its place', async () => {
+  it('a report while progress waits keeps its place', async () => {
     const runs = await backlog(3, onlyAnchor)
     for (const _run of runs) {
       move(second)
@@ -145,7 +145,7 @@ export function queueing(open: OpenStore): void {
     }
   })
 
-  it('the end of one whose progress waits goes first, and does not wait for progress', async () => {
+  it('the end of a run whose progress waits goes first, before all progress', async () => {
     const [run] = await backlog(1, onlyAnchor)
     move(second)
     await tryToSend((await outbox().lease(room))[0]!)
@@ -153,27 +153,27 @@ export function queueing(open: OpenStore): void {
     await report(run!, 'half')
     const [leased] = await outbox().lease(room)
     const until = world.store.now() + hour
-    await outbox().record(leased!.hold, { what: 'budget', until, queue: anchors })
+    await outbox().record(leased!.lease, { what: 'budget', until, queue: anchors })
     await world.store.runs.cancel(run!, 'test', null)
     expect(await outbox().lease({ limit: 1, progressMax: 0 })).toMatchObject([
       { fromQueue: anchors, delivery: { runId: run, final: true, priority: 0 } },
     ])
   })
 
-  it('one that is refused once more in its turn keeps its place', async () => {
+  it('a delivery that is refused again in its turn keeps its place', async () => {
     const [first, next] = await backlog(2, onlyAnchor)
     move(second)
     const [leased] = await outbox().lease(room)
     expect(leased?.delivery.runId).toBe(first)
     await report(next!, 'still there')
     const until = world.store.now() + second
-    await outbox().record(leased!.hold, { what: 'budget', until, queue: anchors })
+    await outbox().record(leased!.lease, { what: 'budget', until, queue: anchors })
     await report(first!, 'still there')
     move(second)
     expect(runsOf(await outbox().lease(room))).toEqual([first])
   })
 
-  it('a holder that is lost hides nothing: it is due again with its lease', async () => {
+  it('a delivery of a lost holder is due again when its lease is over', async () => {
     const [first] = await backlog(1)
     move(second)
     expect(runsOf(await outbox().lease(room))).toEqual([first])
@@ -182,7 +182,7 @@ export function queueing(open: OpenStore): void {
     expect(runsOf(await outbox().lease(room))).toEqual([first])
   })
 
-  it('is shown as waiting for the budget for as long as it stands there', async () => {
+  it('a delivery is shown as waiting for the budget while it is in the queue', async () => {
     const [run] = await backlog(1)
     move(hour)
     const page = { limit: 10, cursor: null }
@@ -191,7 +191,7 @@ export function queueing(open: OpenStore): void {
     expect((await outbox().list({ wait: 'due' }, page)).items).toEqual([])
   })
 
-  it('the time it stood there does not count towards its deadline', async () => {
+  it('the time in the queue does not count to the deadline', async () => {
     const [run] = await backlog(1)
     const before = await hand.named(run!, 'status')
     move(hour)
@@ -200,7 +200,7 @@ export function queueing(open: OpenStore): void {
     expect(after.deadlineAt).toBe(before.deadlineAt + world.store.now() - before.dueAt!)
   })
 
-  it('its run ends: it leaves the queue with nothing left to do', async () => {
+  it('a delivery leaves the queue when its run ends with nothing left to do', async () => {
     const [run] = await backlog(1)
     await world.store.runs.cancel(run!, 'test', null)
     const closed = await hand.named(run!, 'status')
@@ -227,14 +227,14 @@ export function queueing(open: OpenStore): void {
       for (const leased of await outbox().lease(fresh)) await hand.send(leased, noAnswer)
     }
     move(second)
-    for (const { hold } of await outbox().lease({ ...fresh, repairsMax: 100 })) {
-      await outbox().record(hold, { what: 'crowded', queue: repairQueue(account) })
+    for (const { lease } of await outbox().lease({ ...fresh, repairsMax: 100 })) {
+      await outbox().record(lease, { what: 'no_slot', queue: repairQueue(account) })
     }
     return runs
   }
   const repairRoom = { limit: 0, progressMax: 0, repairsMax: 4 }
 
-  it('reads that repair stand in the queue of their account, and come in turn', async () => {
+  it('reads that repair wait in the queue of their account, and come in turn', async () => {
     const busy = await inDoubt('a', 5)
     const [other] = await inDoubt('b', 1)
     expect(await hand.named(other!, 'status')).toMatchObject({
@@ -250,7 +250,7 @@ export function queueing(open: OpenStore): void {
     expect(runsOf(next)).toEqual([other])
   })
 
-  it('leaves those of an account that has its share, and some room to the others', async () => {
+  it('reads of an account that has its share leave room to the others', async () => {
     await inDoubt('a', 3)
     const [other] = await inDoubt('b', 1)
     expect(await outbox().lease({ ...repairRoom, repairsQueuedMax: 0 })).toEqual([])
@@ -265,11 +265,11 @@ export function queueing(open: OpenStore): void {
     expect(await hand.named(run!, 'status')).toMatchObject({ status: 'SKIPPED', queue: null })
   })
 
-  it('those who have to ask first as whom we act come in turn, and not too many', async () => {
+  it('deliveries whose identity is not known yet come in turn, and not too many', async () => {
     for (const account of ['a', 'b']) {
       for (let n = 0; n < 3; n += 1) await claim()
-      for (const { hold } of await outbox().lease(fresh)) {
-        await outbox().record(hold, { what: 'crowded', queue: entryQueue(account) })
+      for (const { lease } of await outbox().lease(fresh)) {
+        await outbox().record(lease, { what: 'no_slot', queue: entryQueue(account) })
       }
     }
     expect(await outbox().lease({ ...room, entriesMax: 0 })).toEqual([])

@@ -1,6 +1,6 @@
 /**
- * Goal: publishers in several processes share what one database holds: each delivery has one
- * holder, an identity has one budget, and what one of them leaves the other takes up.
+ * Goal: publishers in several processes share one database: each delivery has one holder, an
+ * identity has one budget, and one publisher takes over what another left.
  * Method: two stores over one database; on SQLite over one file.
  */
 import { allRights } from '../../../src/channels/github-channels.ts'
@@ -36,7 +36,7 @@ describe.each(sharedDatabases)('two publishers on one %s database', (_name, make
   const claims = (count: number) =>
     Promise.all(Array.from({ length: count }, () => claim().claim('a')))
 
-  it('take each delivery once, however they race', async () => {
+  it('lease each delivery once, however they race', async () => {
     await claims(60)
     const taken: string[] = []
     await Promise.all(
@@ -52,7 +52,7 @@ describe.each(sharedDatabases)('two publishers on one %s database', (_name, make
     expect(new Set(taken).size).toBe(60)
   })
 
-  it('write no more together than one identity may', async () => {
+  it('together write no more than one identity may', async () => {
     await claims(20)
     const limits = { spacingMs: 0, perMinute: 5, perHour: 0 }
     const due = await Promise.all(hands.map((hand) => hand.lease(10)))
@@ -67,7 +67,7 @@ describe.each(sharedDatabases)('two publishers on one %s database', (_name, make
     expect(other).toEqual(one)
   })
 
-  it('keep the gap between two writes, whoever makes them', async () => {
+  it('keep the gap between two writes, whichever publisher makes them', async () => {
     await claims(8)
     const limits = { spacingMs: second, perMinute: 0, perHour: 0 }
     const leased = await hands[0].lease()
@@ -76,7 +76,7 @@ describe.each(sharedDatabases)('two publishers on one %s database', (_name, make
     expect(answers.filter(({ result }) => result === 'begun')).toHaveLength(1)
   })
 
-  it('are both stopped by a limit that one of them ran into', async () => {
+  it('are both stopped by a limit that one of them hit', async () => {
     await claims(2)
     const [mine, yours] = await hands[0].lease()
     const until = store().now() + minute
@@ -86,7 +86,7 @@ describe.each(sharedDatabases)('two publishers on one %s database', (_name, make
     expect(await hands[1].begin(yours!)).toMatchObject({ result: 'budget', why: 'blocked' })
   })
 
-  it('take up what the other left: in doubt, and its answer comes too late', async () => {
+  it('take over what the other left in doubt; its answer comes too late', async () => {
     await claims(1)
     const [zombie] = await hands[0].lease()
     const attempt = await hands[0].begun(zombie!)
@@ -96,10 +96,10 @@ describe.each(sharedDatabases)('two publishers on one %s database', (_name, make
     expect(await hands[0].end(zombie!, attempt, sentEnd())).toBe('late')
     const found = [{ providerId: '5', url: null, current: true }]
     const seen = { what: 'looked', found, unverified: false, hash: 'h', looks: 1 } as const
-    expect(await hands[1].store.outbox.record(next!.hold, seen)).toBe('recorded')
+    expect(await hands[1].store.outbox.record(next!.lease, seen)).toBe('recorded')
   })
 
-  it('send the messages of a run in their order and leave none waiting, as they race', async () => {
+  it('send the messages of a run in order and leave none waiting, as they race', async () => {
     const silent = { ...onlyStatus, statusContext: null }
     const names = Array.from({ length: 40 }, (_, i) => `c${i}`)
     const held = await claim(silent).claim('a')
@@ -135,7 +135,7 @@ describe.each(sharedDatabases)('two publishers on one %s database', (_name, make
     expect(later[0]).toEqual(later[1])
   })
 
-  it('two pull requests with one head share its status: the later claim’s stands', async () => {
+  it('show the later claim’s status when two pull requests share a head', async () => {
     const repo = unique('acme/shared')
     const policy = { ...claim().policy, announcement: onlyStatus }
     const answers = await Promise.all(

@@ -1,6 +1,6 @@
 /**
- * Goal: whatever becomes of a run, what GitHub should show is written with it: opened by its claim,
- * closed by every way it can end, never by somebody whose turn is over.
+ * Goal: whatever happens to a run, what GitHub should show is stored with it: opened by its claim,
+ * closed by every way it can end, and never changed by a holder that lost the run.
  */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -25,7 +25,7 @@ export function announcing(open: OpenStore): void {
     (await world.store.outbox.list({}, { limit: 1000, cursor: null })).items
 
   describe('a claim', () => {
-    it('opens a comment, a status and a check run, and none of them is on its way', async () => {
+    it('opens a comment, a status and a check run, and none of them is sent yet', async () => {
       const { run } = await make().claim('a')
       const { anchor, status, check } = await hand.of(run!.id)
       for (const each of [anchor, status, check]) {
@@ -40,7 +40,7 @@ export function announcing(open: OpenStore): void {
       expect(contentOf(anchor!).view.state).toBe('running')
     })
 
-    it('shows only what its type wants shown', async () => {
+    it('shows only what its type announces', async () => {
       const { run: quiet } = await new TestSubject(world).claim('a')
       expect(await hand.of(quiet!.id)).toEqual({})
       const only = { ...announced, anchorPer: null, checkName: null }
@@ -62,7 +62,7 @@ export function announcing(open: OpenStore): void {
       expect(await all()).toEqual(before)
     })
 
-    it('by another holder of the same round changes the comment and no more', async () => {
+    it('by another holder of the same round changes only the comment', async () => {
       const subject = make()
       const { run } = await subject.claim('a', { lease: null })
       const before = await hand.of(run!.id)
@@ -77,7 +77,7 @@ export function announcing(open: OpenStore): void {
   })
 
   describe('a report', () => {
-    it('is the comment’s next version; the status has nothing to say', async () => {
+    it('is the comment’s next version; the status does not change', async () => {
       const { run } = await make().claim('a')
       await report(run!, 'reading')
       const { anchor, status } = await hand.of(run!.id)
@@ -86,7 +86,7 @@ export function announcing(open: OpenStore): void {
       expect(status?.versionSeq).toBe(1)
     })
 
-    it('of somebody who lost the run writes nothing', async () => {
+    it('of a holder that lost the run writes nothing', async () => {
       const subject = make()
       const { run: old } = await subject.claim('a')
       await subject.claim('b')
@@ -96,7 +96,7 @@ export function announcing(open: OpenStore): void {
     })
   })
 
-  it('ten completions at once are one next version of the status (scenario 49)', async () => {
+  it('ten completions at once create one next version of the status (scenario 49)', async () => {
     const subject = make()
     const held = await subject.claim('a')
     const outcomes = Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? 'succeeded' : 'failed'))
@@ -138,7 +138,7 @@ export function announcing(open: OpenStore): void {
     })
 
     it.each(['cancelled', 'superseded'] as const)(
-      'one that was %s before anything of it was sent closes nothing',
+      'a run that was %s before anything was sent closes nothing',
       async (way) => {
         const subject = make()
         const { run } = await subject.claim('a')
@@ -154,7 +154,7 @@ export function announcing(open: OpenStore): void {
       },
     )
 
-    it('one that takes over what shows work, and is cancelled unseen, closes that', async () => {
+    it('a run that takes over progress, and is cancelled unseen, closes it', async () => {
       const subject = make()
       const { run: first } = await subject.claim('a')
       await hand.publish()
@@ -179,7 +179,7 @@ export function announcing(open: OpenStore): void {
       expect(contentOf(status)).toMatchObject({ state: 'error' })
     })
 
-    it('a rerun that is cancelled unseen leaves the result that stands', async () => {
+    it('a rerun that is cancelled unseen leaves the earlier result shown', async () => {
       const subject = make()
       const held = await subject.claim('a')
       await subject.complete(held)
@@ -193,7 +193,7 @@ export function announcing(open: OpenStore): void {
   })
 
   describe('a new round', () => {
-    it('opens the status and the comment again, and has a check run of its own', async () => {
+    it('opens the status and the comment again, and has its own check run', async () => {
       const subject = make()
       const held = await subject.claim('a')
       await subject.complete(held)
@@ -213,7 +213,7 @@ export function announcing(open: OpenStore): void {
       expect(new Set(named(after, 'check').map(({ round }) => round))).toEqual(new Set([1, 2]))
     })
 
-    it('that was wanted begins with the end of the one before', async () => {
+    it('that was requested begins when the round before it ends', async () => {
       const subject = make()
       const held = await subject.claim('a')
       await hand.publish()
@@ -225,7 +225,7 @@ export function announcing(open: OpenStore): void {
     })
   })
 
-  it('a queue: the comment is the turn’s, every commit has its own status', async () => {
+  it('in a queue the run at work has the comment, and every commit its own status', async () => {
     const subject = make({ onNewer: 'queue' })
     const first = await subject.claim('a')
     const { run: next } = await subject.claim('b')
@@ -236,7 +236,7 @@ export function announcing(open: OpenStore): void {
   })
 
   /** Rule 7. */
-  it('versions never go back, whatever comes in whichever order', async () => {
+  it('versions never go back, in whatever order changes come', async () => {
     const step = fc.record({
       what: fc.constantFrom('claim', 'rerun', 'report', 'complete', 'cancel', 'publish', 'take'),
       head: fc.constantFrom('a', 'b', 'c'),

@@ -1,6 +1,6 @@
 /**
- * Goal: a store that was restored does not take for unsent what may have been sent since its copy
- * was made, nor for shown what may have been overwritten.
+ * Goal: a restored store does not treat as unsent what may have been sent since its backup, nor as
+ * shown what may have been overwritten.
  */
 import { beforeEach, expect, it } from 'vitest'
 import { announced, sentEnd } from './outbox-hand.ts'
@@ -56,7 +56,7 @@ export function restoring(open: OpenStore): void {
     expect(await outbox.restoreNote()).toEqual(served)
   })
 
-  it('what is being sent stays with its holder, and nobody else takes it', async () => {
+  it('a delivery that is being sent stays with its holder', async () => {
     const run = await claim()
     const leased = await hand.leaseNamed('anchor')
     const attempt = await hand.begun(leased)
@@ -72,7 +72,7 @@ export function restoring(open: OpenStore): void {
     })
   })
 
-  it('what is being sent is looked for once its holder is gone', async () => {
+  it('a delivery that is being sent is looked for after its holder is lost', async () => {
     await claim()
     const leased = await hand.leaseNamed('anchor')
     await hand.begun(leased)
@@ -81,7 +81,7 @@ export function restoring(open: OpenStore): void {
     expect((await hand.leaseNamed('anchor')).delivery).toMatchObject({ wait: 'in_doubt' })
   })
 
-  it('what is in a hand and not yet being sent is taken from it, to be looked for', async () => {
+  it('a delivery that is leased but not being sent is taken back and looked for', async () => {
     await claim()
     const leased = await hand.leaseNamed('anchor')
     await world.store.outbox.noteRestore()

@@ -1,7 +1,7 @@
 /**
  * Goal: runs that share a commit have check runs of one name there, and GitHub shows the newest.
- * That is always one of the run whose result counts: where another's has covered it, it is said
- * once more, and once only.
+ * That is always one of the run whose result counts: where another check run covers it, it is
+ * published once more, and only once.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
@@ -51,7 +51,7 @@ export function sharedCheck(open: OpenStore): void {
     return shown === undefined ? null : [contentOf(shown)['conclusion'], shown.runId]
   }
 
-  it('a result that was covered is said once more, by a delivery of its own', async () => {
+  it('a result that was covered is published once more, by its own delivery', async () => {
     const five = await claim(5)
     await complete(five)
     await publish()
@@ -80,7 +80,7 @@ export function sharedCheck(open: OpenStore): void {
     const again = await hand.leaseNamed('check')
     const found = [{ providerId: '9000', url: null, current: true, atWork: false }]
     const seen = { what: 'looked', found, unverified: false, hash: 'h', looks: 2 } as const
-    await world.store.outbox.record(again.hold, seen)
+    await world.store.outbox.record(again.lease, seen)
     expect(await hand.named(idOf(five), 'check again')).toMatchObject({ status: 'PENDING' })
   })
 
@@ -122,7 +122,7 @@ export function sharedCheck(open: OpenStore): void {
     }
   })
 
-  it('an operator who confirms what covers it has it said once more', async () => {
+  it('an operator who confirms what covers it causes it to be published once more', async () => {
     const five = await claim(5)
     await complete(five)
     await publish()

@@ -75,7 +75,7 @@ export function sharedOwnStatus(open: OpenStore): void {
     })
   })
 
-  it('one that is shown again goes on speaking, and is closed with its run', async () => {
+  it('a run that is shown again can publish again, and is closed at its end', async () => {
     const five = await claim(5)
     await say(five, 'pending')
     const six = await claim(6)
@@ -112,7 +112,7 @@ export function sharedOwnStatus(open: OpenStore): void {
     expect(await status()).toMatchObject({ announces: false })
   })
 
-  it('one that was cancelled as well, or begins anew, is passed over', async () => {
+  it('a run that was also cancelled, or starts a new round, is passed over', async () => {
     const [four, five, six] = [await claim(4), await claim(5), await claim(6)]
     for (const held of [four, five, six]) await say(held, 'pending')
     await cancel(five)
@@ -125,7 +125,7 @@ export function sharedOwnStatus(open: OpenStore): void {
     expect(await shows()).toEqual(['pending', idOf(four)])
   })
 
-  it('an older run that speaks after the newer one was cancelled is shown', async () => {
+  it('an older run that publishes after the newer one was cancelled is shown', async () => {
     const five = await claim(5)
     const six = await claim(6)
     await say(six, 'pending')
@@ -175,7 +175,7 @@ export function sharedOwnStatus(open: OpenStore): void {
     }
   })
 
-  it('a word of the older one and the cancellation of the newer at once: it is shown', async () => {
+  it('an older run publishes while the newer is cancelled: the older is shown', async () => {
     for (let turn = 0; turn < 10; turn += 1) {
       newRepository()
       const five = await claim(5)

@@ -1,6 +1,6 @@
 /**
- * Goal: a name means the repository that GitHub called so last, whatever comes late: an event of
- * its old owner does not take a name back that was given away.
+ * Goal: a name means the repository that GitHub gave it to last, whatever arrives late: an event of
+ * the old owner does not take back a name that was given away.
  */
 import { expect, it } from 'vitest'
 import type { HeardAt } from '../../../src/domain/repository-names.ts'
@@ -49,7 +49,7 @@ export function namesInOrder(open: OpenStore): void {
     })
   })
 
-  it('is not taken back by a word without a time', async () => {
+  it('is not taken back by an event without a time', async () => {
     const of = await givenAway()
     await learn(of.name, of.first, null)
     await expectGivenAway(of)
@@ -64,7 +64,7 @@ export function namesInOrder(open: OpenStore): void {
     }
   })
 
-  it('stays where GitHub said it is, for all that happened before it was asked', async () => {
+  it('stays with the repository that GitHub named, against all earlier events', async () => {
     const of = await givenAway()
     const { store, clock } = world()
     clock.move(600_000)
@@ -73,7 +73,7 @@ export function namesInOrder(open: OpenStore): void {
     await expectGivenAway(of)
   })
 
-  it('is heard again and again, so that only what is newer than the last counts', async () => {
+  it('is confirmed again and again, so that only newer events count', async () => {
     const of = await givenAway()
     await learn(of.name, of.second, of.t + 900_000)
     await learn(of.name, of.first, of.t + 600_000)
@@ -100,7 +100,7 @@ export function namesInOrder(open: OpenStore): void {
     expect((await world().store.repositories.named(after))?.name).toBe(before)
   })
 
-  it('that another has by now does not hide a repository that is heard of late', async () => {
+  it('that another has by now does not hide a repository that is seen late', async () => {
     const { store } = world()
     const [name, owner, late] = [unique('acme/taken'), ++ids, ++ids]
     const t = store.now() - 3_600_000
@@ -126,7 +126,7 @@ export function namesInOrder(open: OpenStore): void {
     expect(await found(owner)).toEqual([[own.run!.subjectId], [own.run!.id]])
   })
 
-  it('that two tell of at once for the first time is the one of the newer event', async () => {
+  it('that two first claim at once belongs to the newer event’s repository', async () => {
     const t = world().store.now() - 3_600_000
     for (let round = 1; round <= 40; round++) {
       const [name, older, newer] = [unique('acme/first'), ++ids, ++ids]
@@ -135,7 +135,7 @@ export function namesInOrder(open: OpenStore): void {
     }
   })
 
-  it('that two learn at once is the one of the newer event', async () => {
+  it('that two learn at once belongs to the newer event’s repository', async () => {
     const [name, t] = [unique('acme/raced'), world().store.now() - 3_600_000]
     for (let round = 1; round <= 10; round++) {
       const [older, newer] = [++ids, ++ids]

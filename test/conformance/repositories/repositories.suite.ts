@@ -35,7 +35,7 @@ export function repositories(open: OpenStore): void {
     expect(next.runKey).toContain(after)
   })
 
-  it('the audit says who told of a number, a new name and two that are one', async () => {
+  it('the audit names the source of an id, a new name and a merge', async () => {
     const { store } = world()
     const [before, after, alone, id] = [
       unique('acme/a'),
@@ -100,7 +100,7 @@ export function repositories(open: OpenStore): void {
     expect((await world().store.runs.get(first.run!.id))?.state).toBe('running')
   })
 
-  it('claims by the new name from before the rename was heard of are kept', async () => {
+  it('claims by the new name from before the rename was known are kept', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     await learn(before, id)
     const early = await claim(after, 'a', 1)
@@ -144,7 +144,7 @@ export function repositories(open: OpenStore): void {
     expect(subject).toMatchObject({ currentRunId: last.run!.id, headSha: last.run!.headSha })
   })
 
-  it('a head that was finished under the new name is not done again after the merge', async () => {
+  it('a head that was finished under the new name is not repeated after the merge', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     await learn(before, id)
     await claim(before, 'a', 1)
@@ -166,7 +166,7 @@ export function repositories(open: OpenStore): void {
     expect(again.process || run?.state === 'running').toBe(true)
   })
 
-  it('a head that is under way under both names goes on once', async () => {
+  it('a head that is active under both names continues once', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     await learn(before, id)
     const first = await claim(before, 'a', 1)
@@ -179,7 +179,7 @@ export function repositories(open: OpenStore): void {
     expect(states.toSorted()).toEqual(['running', 'superseded'])
   })
 
-  it('a head under way under one name stays with its holder, whichever was first', async () => {
+  it('a head active under one name stays with its holder, whichever was first', async () => {
     const { store } = world()
     for (const isFirst of [true, false]) {
       const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
@@ -200,7 +200,7 @@ export function repositories(open: OpenStore): void {
     }
   })
 
-  it('a head finished under one name and under way under the other is finished', async () => {
+  it('a head finished under one name and active under the other is finished', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     await learn(before, id)
     const working = await claim(before, 'a', 1)
@@ -210,7 +210,7 @@ export function repositories(open: OpenStore): void {
     expect(await world().store.runs.get(working.run!.id)).toMatchObject({ state: 'superseded' })
   })
 
-  it('a head finished under the new name, then begun under the old, is finished', async () => {
+  it('a head finished under the new name, then started under the old, is finished', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     await learn(before, id)
     await world().store.runs.complete(completion(await claim(after, 'a', 1)), null)
@@ -286,7 +286,7 @@ export function repositories(open: OpenStore): void {
     expect(running?.key).toBe(`${before} one`)
   })
 
-  it('a merge is written down', async () => {
+  it('a merge has its audit row', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     await learn(before, id)
     await claim(before, 'a', 1)

@@ -1,6 +1,6 @@
 /**
- * Goal: what a caller says of a repository's id is believed where GitHub has said nothing. It joins
- * no two repositories and changes nothing that GitHub said, and gives way to GitHub's word.
+ * Goal: what a caller says about a repository's id is accepted where GitHub has said nothing. It
+ * merges no repositories, changes nothing that GitHub said, and is replaced by what GitHub says.
  */
 import { expect, it } from 'vitest'
 import type { HeardAt } from '../../../src/domain/repository-names.ts'
@@ -31,7 +31,7 @@ export function unverifiedNames(open: OpenStore): void {
     return { name, id, at }
   }
 
-  it('an id that nobody knows otherwise is believed', async () => {
+  it('an id that is otherwise unknown is accepted', async () => {
     const [name, id] = [unique('acme/told'), ++ids]
     expect(await tell(name, id, null)).toBe('known')
     expect(await meant(name)).toBe(id)
@@ -43,7 +43,7 @@ export function unverifiedNames(open: OpenStore): void {
     expect(await standing(name, id)).toBe('known')
   })
 
-  it('another id for a name that GitHub has told of is never learnt', async () => {
+  it('another id for a name that GitHub has named is never stored', async () => {
     const { name, id, at } = await known()
     for (const when of [null, at - 1000, at - 120_000, world().store.now()]) {
       const other = ++ids
@@ -53,7 +53,7 @@ export function unverifiedNames(open: OpenStore): void {
     }
   })
 
-  it('the id of another known repository is never learnt', async () => {
+  it('the id of another known repository is never stored', async () => {
     const [{ name, id }, other] = [await known(), await known()]
     for (const when of [null, world().store.now()]) {
       expect(await tell(name, other.id, when)).toEqual({ anothers: id })
@@ -77,7 +77,7 @@ export function unverifiedNames(open: OpenStore): void {
     expect((await world().store.repositories.named(name))?.name).toBe(moved)
   })
 
-  it('joins what is claimed by a name alone with nothing', async () => {
+  it('does not merge with what is claimed by a name alone', async () => {
     const { store } = world()
     const alone = unique('acme/alone')
     const early = await claim(alone, 'a')
@@ -106,7 +106,7 @@ export function unverifiedNames(open: OpenStore): void {
     expect(reachesRepository(limits, await store.repositories.named(alone))).toBe(true)
   })
 
-  it('a rename of what only callers have named may be told by a caller', async () => {
+  it('a caller may report a rename of what only callers have named', async () => {
     const [before, after, id, t] = [unique('acme/a'), unique('acme/b'), ++ids, world().store.now()]
     await tell(before, id, t - 60_000)
     const first = await claim(before, 'a', id)
@@ -115,7 +115,7 @@ export function unverifiedNames(open: OpenStore): void {
     expect((await world().store.repositories.named(after))?.name).toBe(after)
   })
 
-  it('gives way to what GitHub says, though that is older', async () => {
+  it('is replaced by what GitHub says, though that is older', async () => {
     const [name, wrong, right, t] = [unique('acme/name'), ++ids, ++ids, world().store.now()]
     await tell(name, wrong, t)
     await learn(name, right, t - 3_600_000)
@@ -164,7 +164,7 @@ export function unverifiedNames(open: OpenStore): void {
     expect(await place()).toEqual({ repo: name, unverifiedName: null })
   })
 
-  it('what only another caller told binds no caller', async () => {
+  it('what only another caller said binds no caller', async () => {
     const [name, first, second] = [unique('acme/told'), ++ids, ++ids]
     await tell(name, first, null)
     await tell(name, second, null)

@@ -1,6 +1,6 @@
 /**
- * Goal: requests that cross: keys, heads, names and leases that two callers touch at once or one
- * after the other in an unlucky order. Every case was once a way to break a rule.
+ * Goal: two callers that use the same keys, heads, names and leases at once, or in an unlucky
+ * order, break no rule. Every case here once broke one.
  */
 import { expect, it } from 'vitest'
 import { jobClaim, leaseMs, leaseRequest, pullRequestClaim, sha, unique } from '../claims.ts'
@@ -135,7 +135,7 @@ export function crossing(open: OpenStore): void {
     expect(active.items).toEqual([])
   })
 
-  it('what a queue lets go next is written down', async () => {
+  it('the run that a queue starts next has its audit row', async () => {
     const queue = new TestSubject(world(), { kind: 'job' })
     const first = await queue.claim('a')
     await queue.claim('b')

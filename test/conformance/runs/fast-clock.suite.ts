@@ -1,6 +1,6 @@
 /**
- * Goal: a claim by a clock that is a little fast keeps no newer head from its place: what seems
- * older by no more than clocks may be wrong is asked about, and GitHub decides.
+ * Goal: a claim by a clock that is a little fast does not replace a newer head: when a head seems
+ * older by no more than clocks may differ, GitHub is asked and decides.
  */
 import { expect, it } from 'vitest'
 import { sha } from '../claims.ts'
@@ -22,7 +22,7 @@ export function fastClock(open: OpenStore): void {
     return (await world().store.runs.confirmHead({ runId, fence, ...seen })).result
   }
 
-  it('a push is stale for now, and the head when GitHub says so', async () => {
+  it('a push is stale at first, and becomes the head when GitHub says so', async () => {
     const subject = make()
     const { run } = await subject.claim('a', { eventAt: 14_000 })
     const push = await subject.claim('b', { eventAt: 11_000, beforeSha: sha('a') })
@@ -37,7 +37,7 @@ export function fastClock(open: OpenStore): void {
     expect(await subject.subject()).toMatchObject({ headAt: 14_000, floorAt: 14_000 })
   })
 
-  it('a push that its rule says no to is the head, and still not worked on', async () => {
+  it('a push that its rule refused becomes the head, and is still not worked on', async () => {
     const subject = make()
     const { run } = await subject.claim('a', { eventAt: 14_000 })
     await subject.claim('b', { eventAt: 11_000, skipReason: 'bot author' })
@@ -46,7 +46,7 @@ export function fastClock(open: OpenStore): void {
     expect([await subject.state('a'), await subject.state('b')]).toEqual(['superseded', 'skipped'])
   })
 
-  it('what was seen by catching up alone is asked about too', async () => {
+  it('a head that only catch-up has seen is asked about too', async () => {
     const subject = make()
     const { run } = await subject.claim('a', { eventAt: 14_000 })
     await subject.claim('b', { eventAt: 11_000, headMaking: false, headFromGitHub: true })
@@ -54,7 +54,7 @@ export function fastClock(open: OpenStore): void {
     expect(await settle(run!.id, (await asked(run!.id))!, 'b')).toBe('moved')
   })
 
-  it('an old event that came late asks too, and changes nothing', async () => {
+  it('an old event that came late is asked about too, and changes nothing', async () => {
     const subject = make()
     const { run } = await subject.claim('b', { eventAt: 14_000 })
     await subject.claim('a', { eventAt: 11_000 })
@@ -63,7 +63,7 @@ export function fastClock(open: OpenStore): void {
     expect(await subject.state('b')).toBe('running')
   })
 
-  it('what is older by more is stale, and nobody is asked', async () => {
+  it('a head that is older by more is stale, and GitHub is not asked', async () => {
     const subject = make()
     const { run } = await subject.claim('b', { eventAt: 14_000 })
     await subject.claim('a', { eventAt: 9000 })

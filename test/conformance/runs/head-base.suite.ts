@@ -52,7 +52,7 @@ export function headBase(open: OpenStore): void {
     expect(await current(other)).toBe(onMain.run!.id)
   })
 
-  it('a base that nobody told of confirms the head, and supersedes nothing', async () => {
+  it('a base that is unknown confirms the head, and supersedes nothing', async () => {
     const { claim, settle } = pullRequest()
     await claim('a', 'main', { eventAt: 1 })
     const next = await claim('b', 'main')
@@ -61,7 +61,7 @@ export function headBase(open: OpenStore): void {
     expect(await stateOf(next)).toBe('running')
   })
 
-  it('and moves the head to the run on another base, where there is no other', async () => {
+  it('an unknown base moves the head to the only run, which is on another base', async () => {
     const { claim, settle } = pullRequest()
     const first = await claim('a', 'main', { eventAt: 1 })
     const next = await claim('b', 'main')

@@ -1,6 +1,6 @@
 /**
- * Goal: whoever holds a run may renew, release and complete it until somebody else was given it,
- * and a write with an old lease changes nothing and says why.
+ * Goal: the holder of a run may renew, release and complete it until another holder has it, and a
+ * write with an old lease changes nothing and says why.
  */
 import { describe, expect, it } from 'vitest'
 import type { ClaimAnswer, LeaseAnswer } from '../../../src/store.ts'
@@ -45,7 +45,7 @@ export function holding(open: OpenStore): void {
       await refused(subject, held, 'superseded')
     })
 
-    it('cancelled, after a person called it off', async () => {
+    it('cancelled, after a person cancelled it', async () => {
       const subject = make()
       await refused(subject, await subject.bring('a', 'cancelled'), 'cancelled')
     })
@@ -88,7 +88,7 @@ export function holding(open: OpenStore): void {
       await refused(subject, held, 'lease_lost')
     })
 
-    it('lease_lost, to somebody who never held it', async () => {
+    it('lease_lost, to a caller that never held it', async () => {
       const subject = make()
       const { run } = await subject.claim('a')
       await refused(subject, { ...(await make().claim('a')), run }, 'lease_lost')
@@ -102,7 +102,7 @@ export function holding(open: OpenStore): void {
     expect(await subject.state('a')).toBe('succeeded')
   })
 
-  it.each(writes)('a %s for a run that is not there is not found', async (_what, write) => {
+  it.each(writes)('a %s for an unknown run is not found', async (_what, write) => {
     const held = await make().claim('a')
     const nowhere = { ...held, run: { ...held.run!, id: 'run_unknown' } }
     await expect(write(nowhere)).rejects.toMatchObject({ code: 'run_not_found' })
@@ -197,7 +197,7 @@ export function holding(open: OpenStore): void {
   })
 
   describe('completion', () => {
-    it('is told with all it brought', async () => {
+    it('is stored with everything it contained', async () => {
       const subject = make()
       const held = await subject.claim('a')
       const said = {
@@ -319,7 +319,7 @@ export function holding(open: OpenStore): void {
     }
   })
 
-  it('of many holds, those that were lost are told', async () => {
+  it('of many holds, the lost ones are returned', async () => {
     const [kept, superseded, reclaimed] = [make(), make(), make()]
     const holds = []
     for (const subject of [kept, superseded, reclaimed]) {

@@ -52,7 +52,7 @@ export function idempotency(open: OpenStore): void {
     await expect(other.run('a')).rejects.toThrow('no run')
   })
 
-  it('a claim is decided anew once its run was reclaimed', async () => {
+  it('a claim is decided again once its run was reclaimed', async () => {
     const subject = make()
     const key = onceOf(unique('key'))
     const first = await world().store.runs.claim(subject.claimOf('a'), key)
@@ -62,7 +62,7 @@ export function idempotency(open: OpenStore): void {
     expect(again).toMatchObject({ reason: 'duplicate', lease: null, run: { id: first.run?.id } })
   })
 
-  it('a claim is decided anew once its lease ran out', async () => {
+  it('a claim is decided again once its lease expired', async () => {
     const subject = make()
     const key = onceOf(unique('key'))
     const first = await world().store.runs.claim(subject.claimOf('a'), key)
@@ -73,7 +73,7 @@ export function idempotency(open: OpenStore): void {
   })
 
   it.each(['completed', 'superseded'] as const)(
-    'a claim is decided anew once its run is %s',
+    'a claim is decided again once its run is %s',
     async (what) => {
       const subject = make()
       const key = onceOf(unique('key'))
@@ -143,7 +143,7 @@ export function idempotency(open: OpenStore): void {
     expect(await subject.state('a')).toBe('running')
   })
 
-  it('after a day the key is decided anew', async () => {
+  it('after a day the request with that key is decided again', async () => {
     const key = unique('key')
     const token = { scope: 'read', name: null, userId: null, secret: 'one', actor: 'admin' }
     const first = await world().store.tokens.create(token, onceOf(key))

@@ -1,6 +1,6 @@
 /**
- * Goal: a claimer that never heard the answer to its claim claims again and names the secret of the
- * first one. Where that was granted it hears its first answer, and nothing is decided anew.
+ * Goal: a claimer that never got the answer to its claim claims again and names the secret of the
+ * first claim. Where that was granted it gets the first answer, and nothing is decided again.
  */
 import { expect, it } from 'vitest'
 import type { Claim } from '../../../src/domain/claim.ts'
@@ -14,7 +14,7 @@ export function unansweredClaims(open: OpenStore): void {
   /** As the same claimer claims after it heard nothing of `lost`. */
   const after = (lost: Claim) => ({ lease: grant({ unanswered: lost.lease ? [lost.lease] : [] }) })
 
-  it('its own lease is told again, with the reason and what it superseded', async () => {
+  it('its own lease is returned again, with the reason and what it superseded', async () => {
     const subject = make()
     await subject.claim('a')
     const lost = subject.claimOf('b')
@@ -35,7 +35,7 @@ export function unansweredClaims(open: OpenStore): void {
     expect(await subject.run('b')).toMatchObject({ state: 'succeeded' })
   })
 
-  it('a rerun is told again and not remembered as one more', async () => {
+  it('a rerun is returned again and not counted as one more', async () => {
     const subject = make()
     await subject.complete(await subject.claim('a'))
     const lost = subject.claimOf('a', { rerun: true })
@@ -61,7 +61,7 @@ export function unansweredClaims(open: OpenStore): void {
     expect(again.lease?.secret).not.toBe(first.lease?.secret)
   })
 
-  it('a run that somebody else has taken over since is not told again', async () => {
+  it('a run that another holder has taken over since is not returned again', async () => {
     const subject = make()
     const lost = subject.claimOf('a')
     await world().store.runs.claim(lost, null)

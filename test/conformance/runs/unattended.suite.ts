@@ -1,6 +1,6 @@
 /**
- * Goal: how runs end or move on without their worker: reclaim, no worker, lost worker, lost
- * attempts, timeout; and the queue behind them, which none of these ends may block.
+ * Goal: how runs end or continue without their worker: reclaim, no worker, lost worker, lost
+ * attempts, timeout; and none of these ends may block the queue behind them.
  */
 import { describe, expect, it } from 'vitest'
 import type { ClaimAnswer } from '../../../src/store.ts'
@@ -15,7 +15,7 @@ export function unattended(open: OpenStore): void {
   const sweep = ({ run }: Pick<ClaimAnswer, 'run'>) => world().store.runs.sweep(run!.id)
 
   describe('the sweeper', () => {
-    it('is told of a run when it is due and not before', async () => {
+    it('gets a run when it is due and not before', async () => {
       const subject = make()
       const held = await subject.claim('a')
       const isDue = async () => (await world().store.runs.due(10_000)).includes(held.run!.id)
@@ -26,7 +26,7 @@ export function unattended(open: OpenStore): void {
       expect(await isDue()).toBe(true)
     })
 
-    it('has nothing to do with a run that was ended or is not there', async () => {
+    it('does nothing with a run that has ended or does not exist', async () => {
       const held = await make().bring('a', 'succeeded')
       move(100 * leaseMs)
       expect(await sweep(held)).toBeNull()
@@ -88,7 +88,7 @@ export function unattended(open: OpenStore): void {
       expect(await sweep(pending)).toMatchObject({ state: 'failed', errorCode: 'no_worker' })
     })
 
-    it('counts the wait for a worker anew after a release', async () => {
+    it('restarts the wait for a worker after a release', async () => {
       const subject = make({ pendingTimeoutMs: minute })
       const pending = await subject.claim('a', { lease: null })
       move(minute - 1)
@@ -153,7 +153,7 @@ export function unattended(open: OpenStore): void {
       expect(claimed).toMatchObject({ type: 'run.claimed', id: answer.run?.fence })
     })
 
-    it('end the round, and a person’s wish starts the next', async () => {
+    it('end the round, and a person’s request starts the next', async () => {
       const webhookId = unique('delivery')
       const subject = await exhausted({}, webhookId)
       move(leaseMs)
@@ -161,7 +161,7 @@ export function unattended(open: OpenStore): void {
       expect(answer).toMatchObject({ reason: 'retry', run: { round: 2, attempt: 1 } })
     })
 
-    it('do not lose the rerun that a person wanted meanwhile', async () => {
+    it('do not lose the rerun that a person requested meanwhile', async () => {
       const webhookId = unique('delivery')
       const subject = await exhausted({}, webhookId)
       await subject.claim('a', { rerun: true, headMaking: false, webhookId })
@@ -245,7 +245,7 @@ export function unattended(open: OpenStore): void {
       expect(await drain(subject)).toEqual(['c', 'a'])
     })
 
-    it('puts a rerun that was wanted meanwhile behind what was queued', async () => {
+    it('puts a rerun that was requested meanwhile behind what was queued', async () => {
       const subject = job()
       const held = await subject.claim('a')
       move(1)
@@ -298,7 +298,7 @@ export function unattended(open: OpenStore): void {
       expect(await drain(subject)).toEqual(['c'])
     })
 
-    it('does not hold the time in it against a run', async () => {
+    it('does not count the time in it against a run', async () => {
       const subject = job({ pendingTimeoutMs: minute })
       const held = await subject.claim('a')
       const queued = await subject.claim('b')

@@ -1,6 +1,6 @@
 /**
  * Goal: a clock that was ahead and is set right keeps nothing waiting for as long as it was ahead:
- * neither the lease of a dead holder, nor a run nobody takes, a retry, a block or a webhook.
+ * neither the lease of a lost holder, nor a run without a worker, a retry, a block or a webhook.
  * Method: everything is set by a clock that then goes back by a month. Time goes on from there.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -41,7 +41,7 @@ export function clockSetBack(open: OpenStore): void {
     expect(await subject.claim('a')).toMatchObject({ reason: 'reclaimed' })
   })
 
-  it('an absence that the clock made up excuses nobody in the future', async () => {
+  it('an absence that only the clock showed gives no grace in the future', async () => {
     const subject = new TestSubject(world)
     const leaseMs = 10 * second
     await subject.claim('a', { lease: grant({ ms: leaseMs }), leaseMs })
@@ -53,7 +53,7 @@ export function clockSetBack(open: OpenStore): void {
     expect(await subject.claim('a')).toMatchObject({ reason: 'reclaimed' })
   })
 
-  it('a run nobody takes fails when it would have, and the sweeper sees it', async () => {
+  it('a run without a worker fails at the right time, and the sweeper sees it', async () => {
     const subject = new TestSubject(world, { pendingTimeoutMs: 5 * second })
     const { run } = await subject.claim('a', { lease: null })
     await setBack()
@@ -129,7 +129,7 @@ export function clockSetBack(open: OpenStore): void {
     expect(await world.store.catchUp.takeHeadCheck()).toMatchObject({ run: { id: run!.id } })
   })
 
-  it('a repository’s name that GitHub told can be given away', async () => {
+  it('a repository’s name that GitHub gave can be given away', async () => {
     const { store } = world
     await store.repositories.learn('acme/told', 111, 'now', 'test')
     await setBack()

@@ -1,4 +1,7 @@
-/** Goal: a store tells how it is: what it began as, who serves it, and what waits too long. */
+/**
+ * Goal: a store reports its condition: its first mode, which server serves it, and what waits too
+ * long.
+ */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { TestSubject } from '../test-subject.ts'
 import { minute, openWorld, type OpenStore, type World } from '../world.ts'
@@ -10,7 +13,7 @@ export function vitals(open: OpenStore): void {
   })
   afterEach(() => world.close())
 
-  it('of a store in which nothing has happened is nothing', async () => {
+  it('are empty in a store in which nothing has happened', async () => {
     expect(await world.store.upkeep.vitals()).toEqual({
       mode: null,
       aliveAt: null,
@@ -19,7 +22,7 @@ export function vitals(open: OpenStore): void {
     })
   })
 
-  it('tells the mode it began in and the last sign of life', async () => {
+  it('name the mode it began in and the last sign of life', async () => {
     await world.store.upkeep.recordMode('live')
     await world.store.upkeep.recordMode('sandbox')
     await world.store.upkeep.beat()
@@ -28,7 +31,7 @@ export function vitals(open: OpenStore): void {
     expect(Math.abs(world.store.now() - (aliveAt ?? 0))).toBeLessThan(minute)
   })
 
-  it('counts what a worker could take, since when and of which types', async () => {
+  it('count what a worker could take, since when and of which types', async () => {
     const [one, two] = [new TestSubject(world), new TestSubject(world)]
     const { run } = await one.bring('a', 'pending')
     world.clock.move(minute)
@@ -43,7 +46,7 @@ export function vitals(open: OpenStore): void {
     })
   })
 
-  it('counts what the sweeper should have seen a minute ago', async () => {
+  it('count what the sweeper should have seen a minute ago', async () => {
     await new TestSubject(world).bring('a', 'pending')
     const due = 60 * minute
     world.clock.move(due + minute)

@@ -78,7 +78,7 @@ function endWithoutFence(store: Store, tamper: Tamper): OutboxStore['endAttempt'
 
 function beginForNewestVersion({ outbox }: Store): OutboxStore['beginAttempt'] {
   return async (request) => {
-    const delivery = await outbox.delivery(request.hold.deliveryId)
+    const delivery = await outbox.delivery(request.lease.deliveryId)
     const { versionFence, versionSeq } = delivery ?? request
     return await outbox.beginAttempt({ ...request, versionFence, versionSeq })
   }

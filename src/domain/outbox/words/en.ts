@@ -1,6 +1,5 @@
 /** English. */
-import { twoLargest } from './two-largest.ts'
-import type { Words } from './words.ts'
+import { twoLargest, type Words } from './words.ts'
 
 export const english: Words = {
   state: {

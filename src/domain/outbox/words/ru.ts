@@ -1,6 +1,5 @@
 /** Russian. A type's name has no gender that we know of, so nothing agrees with it. */
-import { twoLargest } from './two-largest.ts'
-import type { Words } from './words.ts'
+import { twoLargest, type Words } from './words.ts'
 
 export const russian: Words = {
   state: {

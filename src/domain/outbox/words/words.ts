@@ -83,3 +83,19 @@ export interface AnchorWords {
   readonly rerun: (command: string) => string
   readonly shortened: string
 }
+
+const units = ['days', 'hours', 'minutes', 'seconds'] as const
+
+/** A length of time in its two largest units, such as `2 h 5 min`. */
+export function twoLargest(
+  length: Duration,
+  names: Readonly<Record<keyof Duration, string>>,
+): string {
+  const first = units.findIndex((unit) => length[unit] > 0)
+  if (first === -1) return `< 1 ${names.seconds}`
+  return units
+    .slice(first, first + 2)
+    .filter((unit) => length[unit] > 0)
+    .map((unit) => `${length[unit]} ${names[unit]}`)
+    .join(' ')
+}

@@ -1,14 +1,14 @@
 /**
- * What a change of a run means for what GitHub shows, written in the change's own transaction.
- * Order of locks: subjects, then runs, then deliveries.
+ * Announces a change of a run: writes the deliveries that show it, in the transaction of the
+ * change. Order of locks: subjects, then runs, then deliveries.
  */
 import type { AuditDraft } from '../../../domain/audit.ts'
 import { wantedOutputsOf, type WantedOutput } from '../../../domain/outbox/announce.ts'
 import type { Delivery } from '../../../domain/outbox/delivery.ts'
-import { mayBeForgotten } from '../../../domain/outbox/restored.ts'
+import { mayHaveForgotten } from '../../../domain/outbox/restored.ts'
 import type { Revision, RunOutput } from '../../../domain/outbox/revise.ts'
-import { giveBack, isTaken, revise, targetTaken } from '../../../domain/outbox/revise.ts'
-import { hasResult } from '../../../domain/outbox/said-there.ts'
+import { giveBack, isTargetTaken, revise, targetTakenAudit } from '../../../domain/outbox/revise.ts'
+import { hasOrExpectsResult } from '../../../domain/outbox/give-back.ts'
 import type { Run } from '../../../domain/run.ts'
 import { isActive } from '../../../domain/run.ts'
 import type { Subject } from '../../../domain/subject.ts'
@@ -17,38 +17,44 @@ import type { Verb } from '../../sql.ts'
 import { insertDecisions } from '../../tables/audit-table.ts'
 import { deliveriesAt } from '../../tables/delivery-table.ts'
 import { selectOthersAt } from '../../tables/run-table.ts'
-import { repeatUnannounced } from './repeat-covered.ts'
 import type { VerbContext } from '../context.ts'
+import { closeOwnOutput } from './close-output.ts'
 import { laterKeysOf, leaveToNextRound } from './later-rounds.ts'
-import { closeOwnOutput } from './own-output.ts'
+import { repeatAfterUnannounced } from './repeat-hidden.ts'
+
 import { storeDeliveries } from './store-deliveries.ts'
 
 export interface Change {
   readonly run: Run
-  /** Of its subject: our own id of the repository. */
+  /** Our own id of the subject's repository. */
   readonly repositoryId: string
-  /** Its round begins with this change, or it has just become the subject's turn. */
+  /**
+   * The run's round begins with this change, or the run has just come to the front of its queue.
+   */
   readonly began: boolean
-  /** The audit row that tells of the change. */
+  /** The audit row of the change. */
   readonly causeId: number | null
-  /** Its state is what it was: nothing is told where another run is shown in its place. */
+  /** The run's state did not change. If its target is taken, no audit row is written. */
   readonly isSame?: boolean
 }
 
-/** In the order in which they happened: of two that share a target the later one stands. */
+/**
+ * The changes are in the order in which they happened. If two share a target, the later one wins.
+ */
 export function* announce(context: VerbContext, changes: readonly Change[]): Verb<void> {
   const shown = yield* announceState(context, changes)
-  // Also where its type shows nothing: what it published itself is its own. What had ended before
-  // was closed then: a merged subject may have thousands of such runs.
+  // This is needed even if its type announces nothing, because the run may have published something
+  // itself. A run that had ended before was closed then; a merged subject may have thousands of
+  // them.
   const ended = changes.filter(({ run, isSame }) => !isActive(run) && isSame !== true)
   yield* closeOwnOutput(
     context,
     ended.filter(({ run }) => run.repo !== null),
   )
-  yield* repeatUnannounced(context, shown)
+  yield* repeatAfterUnannounced(context, shown)
 }
 
-/** Answers what Holdfast itself shows of them, without what they published. */
+/** Returns the deliveries that announce the runs, without what the runs published themselves. */
 export function* announceState(
   context: VerbContext,
   changes: readonly Change[],
@@ -69,79 +75,84 @@ export function* announceState(
   }
   const targets = [...new Set(outputs.map(({ wanted }) => wanted.target))]
   const existing = yield* deliveriesAt(targets)
-  const revised = new Map<string, CausedRevision>()
+  const revised = new Map<string, RevisionWithCauses>()
   const now = context.now()
   for (const output of outputs) {
     const { target } = output.wanted
     const before = revised.get(target)
     const found = before?.delivery ?? existing.get(target) ?? null
     const next =
-      found !== null && isTaken(found, output.run)
-        ? dropped(found, output)
+      found !== null && isTargetTaken(found, output.run)
+        ? leaveTaken(found, output)
         : revise(found, output, () => context.newId('del'), now, context.publishing)
-    if (next !== null) revised.set(target, following(before, next, output.causeId))
+    if (next !== null) revised.set(target, withRevision(before, next, output.causeId))
     const shown = revised.get(target)?.delivery ?? found
-    const back = shown === null ? null : yield* shownAgain(context, shown, output)
-    if (back !== null) revised.set(target, following(revised.get(target), back, output.causeId))
+    const back = shown === null ? null : yield* giveBackTo(context, shown, output)
+    if (back !== null) revised.set(target, withRevision(revised.get(target), back, output.causeId))
   }
   return yield* store(context, [...revised.values()])
 }
 
-/** What a restored store may have forgotten of it. */
+/** What a restored store may have forgotten about the run. */
 function forgottenOf(context: VerbContext, run: Run): Pick<RunOutput, 'forgotten'> {
-  if (!mayBeForgotten(run, context.restoredAt(), context.now())) return {}
+  if (!mayHaveForgotten(run, context.restoredAt(), context.now())) return {}
   return { forgotten: { laterKeys: laterKeysOf(context, run) } }
 }
 
-/** What is told of one delivery, each with the change that led to it. */
-interface CausedRevision {
+/** The audit rows of one delivery, each with the change that caused it. */
+interface RevisionWithCauses {
   readonly delivery: Delivery
-  readonly told: readonly { readonly audit: AuditDraft; readonly causeId: number | null }[]
+  readonly audits: readonly { readonly audit: AuditDraft; readonly causeId: number | null }[]
 }
 
-function following(
-  before: CausedRevision | undefined,
+function withRevision(
+  before: RevisionWithCauses | undefined,
   next: Revision,
   causeId: number | null,
-): CausedRevision {
-  // Given up and taken over in one go: it was not given up.
+): RevisionWithCauses {
+  // It was skipped and taken over in the same transaction, so it was not really skipped.
   const isTakenOver = next.delivery.status !== 'SKIPPED'
-  const told = (before?.told ?? []).filter(({ audit }) => {
+  const told = (before?.audits ?? []).filter(({ audit }) => {
     return !isTakenOver || audit.type !== 'delivery.skipped'
   })
   const added = next.audits.map((audit) => ({ audit, causeId }))
-  return { delivery: next.delivery, told: [...told, ...added] }
+  return { delivery: next.delivery, audits: [...told, ...added] }
 }
 
 /**
- * The delivery is written all the same: whoever is about to show this run again, because the owner
- * has ended, must find that it has changed.
+ * The delivery is written although nothing changes in it. When the owner of the target ends,
+ * another transaction may be about to show this run again. The write makes that transaction notice
+ * that this run has changed.
  */
-function dropped(
+function leaveTaken(
   existing: Delivery,
   { run, isSame }: RunOutput & Pick<Change, 'isSame'>,
 ): Revision {
-  const audits = isSame === true ? [] : [targetTaken(existing, run, existing.runId)]
+  const audits = isSame === true ? [] : [targetTakenAudit(existing, run, existing.runId)]
   return { delivery: existing, audits }
 }
 
-/** Two pull requests can share a commit: one that ends without a result hides no other's. */
-function* shownAgain(
+/**
+ * Two pull requests can share a commit. If the run that is shown ends without a result, the target
+ * is given back to another run of the commit.
+ */
+function* giveBackTo(
   context: VerbContext,
   shown: Delivery,
   { wanted, run, repositoryId, causeId }: RunOutput,
 ): Verb<Revision | null> {
   const { sha, channel } = wanted
-  if (hasResult(run) || !channel.givesBack || sha === null || shown.runId !== run.id) return null
+  if (hasOrExpectsResult(run) || !channel.givesBack || sha === null || shown.runId !== run.id)
+    return null
   const others = yield* selectOthersAt(repositoryId, sha, run.id)
   for (const other of others) {
-    const its = wantedOutputsOf(other, repositoryId, false, context.channels).find(
+    const otherWanted = wantedOutputsOf(other, repositoryId, false, context.channels).find(
       ({ target }) => target === wanted.target,
     )
-    if (its === undefined) continue
-    const output = outputOf(its, other, repositoryId, causeId)
+    if (otherWanted === undefined) continue
+    const output = outputOf(otherWanted, other, repositoryId, causeId)
     const delivery = giveBack(shown, output, context.now(), context.publishing)
-    return { delivery, audits: [targetTaken(shown, run, other.id)] }
+    return { delivery, audits: [targetTakenAudit(shown, run, other.id)] }
   }
   return null
 }
@@ -155,8 +166,8 @@ function outputOf(
   return { wanted, run, repositoryId, markerKey: markerKeyOf(wanted.markerText), causeId }
 }
 
-/** The same round goes on: with another holder, or waiting for one; `isSame`: it only reported. */
-export function* announceAnew(
+/** The round continues, with another holder or without one. `isSame`: the run only reported. */
+export function* announceAgain(
   context: VerbContext,
   { subject }: { readonly subject: Pick<Subject, 'scope'> },
   run: Run,
@@ -169,13 +180,13 @@ export function* announceAnew(
 
 function* store(
   context: VerbContext,
-  revisions: readonly CausedRevision[],
+  revisions: readonly RevisionWithCauses[],
 ): Verb<readonly Delivery[]> {
   const stored = yield* storeDeliveries(
     context,
     revisions.map(({ delivery }) => delivery),
   )
-  const told = revisions.flatMap((revision) => revision.told)
+  const told = revisions.flatMap((revision) => revision.audits)
   yield* insertDecisions(
     told.map(({ audit, causeId }) => ({ drafts: [audit], causeId })),
     context.now(),

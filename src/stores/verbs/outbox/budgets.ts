@@ -1,6 +1,6 @@
 /**
- * What an identity may do, beyond the writes that attempts take: it is blocked when GitHub says so,
- * or does not let us in, and an operator lifts a block. All of it is seen in `holdfast budgets`.
+ * Blocks of identities. An identity is blocked when GitHub sets a limit or refuses us. An operator
+ * can lift a block. `holdfast budgets` shows them.
  */
 import { block, refuse, unblock, type Budget } from '../../../domain/outbox/budget.ts'
 import type { Delivery } from '../../../domain/outbox/delivery.ts'
@@ -12,7 +12,7 @@ import { insertAudit } from '../../tables/audit-table.ts'
 import { isKnownIdentity, lockBudget, writeBudget } from '../../tables/budget-table.ts'
 import type { VerbContext } from '../context.ts'
 
-/** `met`: the delivery whose sending met the limit. Answers the audit row's id. */
+/** `met`: the delivery whose request met the limit. Returns the id of the audit row. */
 export function* blockIdentity(
   context: VerbContext,
   identity: string,
@@ -30,7 +30,7 @@ export function* blockIdentity(
   return yield* insertAudit(audit, met?.causeId ?? null, now)
 }
 
-/** Answers until when nothing is asked under it. */
+/** Returns until when the identity is blocked. */
 export function* refuseIdentity(
   context: VerbContext,
   identity: string,
@@ -48,7 +48,7 @@ export function* refuseIdentity(
   return until
 }
 
-/** What waits for it is tried now; GitHub may block it again at once. */
+/** Its deliveries are tried now. GitHub may block the identity again at once. */
 export function* unblockIdentity(
   context: VerbContext,
   identity: string,
@@ -63,7 +63,7 @@ export function* unblockIdentity(
   const now = context.now()
   const budget = unblock(before, now)
   yield* writeBudget(budget)
-  // Whose they are is found out when they are tried; those of others wait again.
+  // The identity of a delivery is found out when it is tried. Those of other identities wait again.
   yield sql`UPDATE delivery SET due_at = ${now}, rev = rev + 1
     WHERE status = 'PENDING' AND wait IN ('budget', 'in_doubt') AND due_at > ${now}
       AND queue IS NULL AND (leased_until IS NULL OR leased_until <= ${now})`

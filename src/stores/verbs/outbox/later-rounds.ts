@@ -1,6 +1,6 @@
 /**
- * Announcements of rounds that a restored store has forgotten, where they cover those it knows of
- * (check runs do): nobody else would close them. The last round that it knows of looks for them.
+ * A restored store may have forgotten rounds whose announcements hide the ones that it knows. This
+ * happens with check runs. Nobody else would close them, so the last known round looks for them.
  */
 import type { Run } from '../../../domain/run.ts'
 import { markerKeyOf } from '../../../marker-keys.ts'
@@ -10,29 +10,29 @@ import { selectDeliveries } from '../../tables/delivery-table.ts'
 import type { VerbContext } from '../context.ts'
 import { storeDeliveries } from './store-deliveries.ts'
 
-/** How often a run may have been run again since the copy, for its check to be found. */
+/** How many forgotten rounds of a run are looked for. */
 const laterRounds = 5
 
 export function laterKeysOf({ channels }: VerbContext, run: Run): readonly string[] {
   const rounds = Array.from({ length: laterRounds }, (_, i) => run.round + 1 + i)
-  return channels.all.flatMap(({ covering }) =>
-    covering === undefined
+  return channels.all.flatMap(({ repeatWhenHidden }) =>
+    repeatWhenHidden === undefined
       ? []
-      : rounds.map((later) => markerKeyOf(covering.markerText(run, later))),
+      : rounds.map((later) => markerKeyOf(repeatWhenHidden.markerText(run, later))),
   )
 }
 
-/** Names of the announcements that later ones cover. */
-function coveredNames({ channels }: VerbContext): string[] {
-  return channels.all.flatMap(({ announcement, covering }) =>
-    announcement === undefined || covering === undefined ? [] : [announcement.name],
+/** Names of the announcements that later ones hide. */
+function hiddenNames({ channels }: VerbContext): string[] {
+  return channels.all.flatMap(({ announcement, repeatWhenHidden }) =>
+    announcement === undefined || repeatWhenHidden === undefined ? [] : [announcement.name],
   )
 }
 
-/** These rounds have begun: what announces them is none that those before them have forgotten. */
+/** These rounds have begun, so the rounds before them need not look for later ones any more. */
 export function* leaveToNextRound(context: VerbContext, runs: readonly Run[]): Verb<void> {
   const rounds = new Map(runs.filter(({ round }) => round > 1).map((run) => [run.id, run.round]))
-  const names = coveredNames(context)
+  const names = hiddenNames(context)
   if (rounds.size === 0 || names.length === 0) return
   const found = yield* selectDeliveries(
     sql`run_id IN (${join(padded([...rounds.keys()]))}) 

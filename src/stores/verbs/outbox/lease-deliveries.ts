@@ -1,24 +1,24 @@
 /**
- * Who publishes what: a due delivery is one holder's for as long as a request may take and a bit.
- * Whoever finds an attempt without an outcome takes it over as in doubt.
+ * Gives due deliveries to a publisher. A lease lasts a little longer than a request may take. If
+ * the last holder left an attempt without an outcome, the attempt is recorded as in doubt.
  */
 import type { DeliveryAttempt, Delivery } from '../../../domain/outbox/delivery.ts'
-import { afterFinding } from '../../../domain/outbox/advance.ts'
-import { afterTakeover } from '../../../domain/outbox/interrupted.ts'
-import { letGoOn } from '../../../domain/outbox/message-line.ts'
+import { afterFinding } from '../../../domain/outbox/protocol/after-attempt.ts'
+import { afterTakeover } from '../../../domain/outbox/protocol/in-doubt.ts'
+import { releaseFromLine } from '../../../domain/outbox/message-line.ts'
 import type { Pace, QueueHead } from '../../../domain/outbox/queue.ts'
-import { priorities } from '../../../domain/outbox/priority.ts'
 import {
   identityOfQueue,
   isEntryQueue,
   isRepairQueue,
-  opensAt,
+  mayBeTriedAt,
   pickHeads,
-  pickInTurn,
+  pickRoundRobin,
+  priorities,
 } from '../../../domain/outbox/queue.ts'
-import { withTimeInQueue } from '../../../domain/outbox/setback.ts'
+import { withTimeInQueue } from '../../../domain/outbox/protocol/retry-later.ts'
 import type {
-  DeliveryHold,
+  DeliveryLease,
   LeasedDelivery,
   LeaseRoom,
   PlacedDelivery,
@@ -37,60 +37,60 @@ import {
 import { unverifiedNamesOf } from '../../tables/repository-table.ts'
 import type { VerbContext } from '../context.ts'
 import { circumstancesOf } from '../context.ts'
-import { noteBite } from './note-restore.ts'
+import { noteBatch } from './note-restore.ts'
 import { storeDeliveries } from './store-deliveries.ts'
 
 export function* leaseDeliveries(context: VerbContext, room: LeaseRoom): Verb<LeasedDelivery[]> {
-  // What a restore has left unnoted may have been sent: nothing goes before all is noted.
-  if (yield* noteBite(context)) return []
+  // Until a restore is noted completely, any delivery may have been sent already.
+  if (yield* noteBatch(context)) return []
   const now = context.now()
   const heads = yield* selectQueueHeads()
   const queued = yield* dueInQueues(context, room, heads)
   const repairs = yield* repairsInQueues(context, room, heads)
-  const elsewhere = yield* dueElsewhere(context, room, queued.length, repairs.length)
-  const due = [...queued, ...repairs, ...elsewhere]
+  const unqueued = yield* dueOutsideQueues(context, room, queued.length, repairs.length)
+  const due = [...queued, ...repairs, ...unqueued]
   if (due.length === 0) return []
   const found = yield* selectDeliveries(
     sql`id IN (${join(padded(due))}) ORDER BY priority, changed_at, id`,
   )
   const taken: Delivery[] = []
-  const givenUp: Delivery[] = []
-  const lost = new Set<string>()
+  const unpreparable: Delivery[] = []
+  const withLostHolder = new Set<string>()
   for (const delivery of found) {
-    const known = yield* asKnown(context, delivery)
+    const known = yield* withWhatHappened(context, delivery)
     if (delivery.leaseId !== null && delivery.attemptId === null) {
       if (isUnpreparable(context, delivery)) {
-        givenUp.push(delivery)
+        unpreparable.push(delivery)
         continue
       }
-      lost.add(delivery.id)
+      withLostHolder.add(delivery.id)
     }
     const leasedUntil = now + context.publishing.deliveryLeaseMs
-    // Due again when the lease is over, whatever becomes of its holder.
+    // It is due again when the lease ends, even if its holder dies.
     const leaseId = context.newId('req')
     const waited = withTimeInQueue(known, now, context.publishing)
     taken.push({ ...waited, leaseId, leasedUntil, dueAt: leasedUntil, attemptId: null })
   }
   const placed = yield* withPlaces(yield* storeDeliveries(context, taken))
-  // After those that are taken: whoever waits for one of these in its line may be among them.
-  for (const delivery of givenUp) yield* giveUp(context, delivery)
+  // These come last: a message that waits for one of them in its line may be among the taken ones.
+  for (const delivery of unpreparable) yield* failUnpreparable(context, delivery)
   return placed.map((one) => {
     const { delivery } = one
     const { id } = delivery
     const fromQueue = heads.find((head) => head.id === id)?.queue ?? null
-    return { ...one, hold: holdOf(delivery), wasLost: lost.has(id), fromQueue }
+    return { ...one, lease: leaseOf(delivery), wasLost: withLostHolder.has(id), fromQueue }
   })
 }
 
-/** What became of it while nobody had it. */
-function* asKnown(context: VerbContext, delivery: Delivery): Verb<Delivery> {
+/** Applies what happened since the last holder had it. */
+function* withWhatHappened(context: VerbContext, delivery: Delivery): Verb<Delivery> {
   if (delivery.attemptId !== null) return yield* takeOver(context, delivery)
-  // For as long as it may be tried, it waited for an earlier message of its run.
-  const isPastWaiting = delivery.wait === 'order'
-  return isPastWaiting ? letGoOn(delivery, context.now(), context.publishing) : delivery
+  // It waited for an earlier message of its run until its own deadline.
+  const hasWaitedLongest = delivery.wait === 'order'
+  return hasWaitedLongest ? releaseFromLine(delivery, context.now(), context.publishing) : delivery
 }
 
-/** Only those whose identity may write now: the others' are not even looked at. */
+/** Only deliveries whose identity may write now. The rows of other identities are not read. */
 function* dueInQueues(
   context: VerbContext,
   room: LeaseRoom,
@@ -100,7 +100,7 @@ function* dueInQueues(
   const max = Math.min(limit, queuedMax)
   if (max <= 0 || heads.length === 0) return []
   const full = new Set(room.full)
-  const entries = pickInTurn(
+  const entries = pickRoundRobin(
     heads.filter(({ queue }) => isEntryQueue(queue)),
     lastServed?.entry ?? '',
     full,
@@ -109,7 +109,10 @@ function* dueInQueues(
   const others = heads.filter(({ queue }) => !isEntryQueue(queue) && !isRepairQueue(queue))
   const paces = yield* pacesOf(others)
   const free = { max: max - entries.length, progressMax, full }
-  return yield* stillIn(context, [...entries, ...pickHeads(others, paces, free, context.now())])
+  return yield* lockStillQueued(context, [
+    ...entries,
+    ...pickHeads(others, paces, free, context.now()),
+  ])
 }
 
 function* repairsInQueues(
@@ -119,11 +122,14 @@ function* repairsInQueues(
 ): Verb<string[]> {
   const max = Math.min(repairsMax, repairsQueuedMax)
   const repairs = heads.filter(({ queue }) => isRepairQueue(queue))
-  return yield* stillIn(context, pickInTurn(repairs, lastServed?.repair ?? '', new Set(full), max))
+  return yield* lockStillQueued(
+    context,
+    pickRoundRobin(repairs, lastServed?.repair ?? '', new Set(full), max),
+  )
 }
 
-/** Those that nobody else takes at this moment. */
-function* stillIn(context: VerbContext, picked: readonly string[]): Verb<string[]> {
+/** Locks those that no other process is taking at this moment. */
+function* lockStillQueued(context: VerbContext, picked: readonly string[]): Verb<string[]> {
   if (picked.length === 0) return []
   const rows = yield sql`SELECT id FROM delivery
     WHERE id IN (${join(padded(picked))}) AND queue IS NOT NULL
@@ -135,7 +141,7 @@ function* pacesOf(heads: readonly QueueHead[]): Verb<Map<string, Pace>> {
   return yield* selectPaces([...new Set(heads.map(({ queue }) => identityOfQueue(queue)))])
 }
 
-function* dueElsewhere(
+function* dueOutsideQueues(
   context: VerbContext,
   room: LeaseRoom,
   taken: number,
@@ -160,32 +166,32 @@ function* dueOf(context: VerbContext, priority: number, room: number): Verb<stri
   return rows.map((row) => row['id'] as string)
 }
 
-/** Nobody came back from preparing it, as often as that may happen. */
+/** As many holders were lost while preparing it as the rules allow. */
 function isUnpreparable({ publishing }: VerbContext, { protocol }: Delivery): boolean {
   return (protocol.preparations ?? 0) >= publishing.preparationsMax
 }
 
-function* giveUp(context: VerbContext, delivery: Delivery): Verb<void> {
-  const text = 'whoever prepared it was lost each time'
+function* failUnpreparable(context: VerbContext, delivery: Delivery): Verb<void> {
+  const text = 'the process that prepared it was lost each time'
   const finding = { what: 'unprepared', trouble: { code: 'preparation_lost', text } } as const
-  const around = circumstancesOf(context, delivery)
-  const change = afterFinding(delivery, { ...finding, counted: true }, around)
+  const circumstances = circumstancesOf(context, delivery)
+  const change = afterFinding(delivery, { ...finding, counted: true }, circumstances)
   yield* storeDeliveries(context, [change.delivery])
-  yield* insertDecision(change.audits, delivery.causeId, around.now)
+  yield* insertDecision(change.audits, delivery.causeId, circumstances.now)
 }
 
 function* takeOver(context: VerbContext, delivery: Delivery): Verb<Delivery> {
   const now = context.now()
   const [attempt] = yield* selectAttempts(sql`id = ${delivery.attemptId}`)
   if (attempt === undefined) return delivery
-  yield* writeOutcome(lost(attempt, now))
+  yield* writeOutcome(lostAttempt(attempt, now))
   const change = afterTakeover(delivery, attempt, circumstancesOf(context, delivery))
   yield* insertDecision(change.audits, delivery.causeId, now)
   return change.delivery
 }
 
-function lost(attempt: DeliveryAttempt, now: number): DeliveryAttempt {
-  const errorText = 'whoever sent it was lost before its answer'
+function lostAttempt(attempt: DeliveryAttempt, now: number): DeliveryAttempt {
+  const errorText = 'the process that sent it was lost before the answer came'
   return { ...attempt, endedAt: now, outcome: 'in_doubt', errorCode: 'holder_lost', errorText }
 }
 
@@ -218,17 +224,19 @@ export function* withPlaces(deliveries: readonly Delivery[]): Verb<PlacedDeliver
   })
 }
 
-/** Of those that have one; never empty, which PostgreSQL does not take for a list. */
+/** Without nulls. The list is never empty, because PostgreSQL accepts no empty list. */
 function idsOf(ids: readonly (string | null)[]): string[] {
   const given = new Set(ids.filter((id) => id !== null))
   return given.size === 0 ? [''] : [...given]
 }
 
-function holdOf({ id, leaseId, versionFence, versionSeq }: Delivery): DeliveryHold {
+function leaseOf({ id, leaseId, versionFence, versionSeq }: Delivery): DeliveryLease {
   return { deliveryId: id, leaseId: leaseId ?? '', versionFence, versionSeq }
 }
 
-/** Only for whoever is alone with the store: its dead predecessor's leases bind nobody. */
+/**
+ * Only for the one process that uses the store: the process before it is dead, and so its leases.
+ */
 export function* takeOverLeases(context: VerbContext): Verb<number> {
   const now = context.now()
   const rows = yield sql`UPDATE delivery SET leased_until = ${now}, due_at = ${now}, rev = rev + 1
@@ -239,7 +247,7 @@ export function* takeOverLeases(context: VerbContext): Verb<number> {
 export function* nextDueAt(): Verb<number | null> {
   const heads = yield* selectQueueHeads()
   const paces = yield* pacesOf(heads)
-  const times = heads.map((head) => opensAt(head, paces.get(identityOfQueue(head.queue))))
+  const times = heads.map((head) => mayBeTriedAt(head, paces.get(identityOfQueue(head.queue))))
   times.push(...(yield* selectDueTimes()))
   return times.length === 0 ? null : Math.min(...times)
 }

@@ -1,7 +1,10 @@
-/** Deliveries for people: lists newest first along an index, and what is open, however much. */
+/**
+ * Deliveries for people: lists, newest first, and a summary of what is open. All reads are bounded.
+ */
 import { anchorTarget } from '../../../domain/outbox/announce.ts'
 import type { Delivery, DeliveryWait } from '../../../domain/outbox/delivery.ts'
 import { deliveryWaits, waitOf } from '../../../domain/outbox/delivery.ts'
+import { mayArriveLate } from '../../../domain/outbox/protocol/follow-up.ts'
 import type { TokenLimits } from '../../../domain/token-limits.ts'
 import type {
   AnchorOf,
@@ -48,7 +51,7 @@ function ofRunType(within: TokenLimits): Sql {
     AND ${ofTypes(within, raw('run.type'))})`
 }
 
-/** The same as `waitOf`, for a filter. */
+/** The same rules as `waitOf`, in SQL. */
 function waits(wait: DeliveryWait, now: number): Sql {
   const free = sql`status = 'PENDING' AND (leased_until IS NULL OR leased_until <= ${now})`
   if (wait === 'leased') return sql`status = 'PENDING' AND leased_until > ${now}`
@@ -81,7 +84,7 @@ export function* outboxBacklog(now: number): Verb<OutboxBacklog> {
   >
   for (const delivery of open) counts[waitOf(delivery, now) ?? 'due'] += 1
   const unreported = [...open, ...failed]
-    .filter(({ final, kind }) => final && kind === 'state')
+    .filter((delivery) => delivery.final && mayShowWork(delivery))
     .toSorted((a, b) => a.changedAt - b.changedAt)
   return {
     open: counts,
@@ -92,6 +95,16 @@ export function* outboxBacklog(now: number): Verb<OutboxBacklog> {
     unreported: unreported.slice(0, shownMax).map((item) => lingering(item, now)),
     unreportedCount: unreported.length,
   }
+}
+
+/**
+ * Whether GitHub may show at this target that work goes on: a version that says so was sent, or an
+ * unanswered request may have put it there. If GitHub refused all of them, it shows nothing.
+ */
+function mayShowWork({ attemptId, providerId, protocol }: DeliveryOutline): boolean {
+  const isUnanswered =
+    attemptId !== null || protocol.doubt !== undefined || mayArriveLate({ protocol })
+  return protocol.showsWork === true && (providerId !== null || isUnanswered)
 }
 
 function lingering(delivery: DeliveryOutline, now: number): LingeringDelivery {

@@ -1,10 +1,10 @@
 /**
- * The keys that markers are signed with, one set for all who use this store.
+ * The keys that sign markers. All processes on this store share them.
  *
- * What must hold: none is ever removed, because what it signed stands on GitHub; of all the newest
- * signs, also where a clock was set back; every change and every export is audited.
+ * What must hold: no key is ever removed, because the texts that it signed are still on GitHub. The
+ * newest key signs, even after the clock was set back. Every change and every export is audited.
  */
-import { afterKeysCame } from '../../../domain/outbox/operate.ts'
+import { lookAgainWithNewKeys } from '../../../domain/outbox/operator-actions.ts'
 import { ConflictError } from '../../../errors.ts'
 import type { ImportedKeys, MarkerKey } from '../../../store/outbox-store.ts'
 import type { Verb } from '../../sql.ts'
@@ -15,7 +15,7 @@ import type { VerbContext } from '../context.ts'
 import { lockState } from '../../tables/state-table.ts'
 import { storeDeliveries } from './store-deliveries.ts'
 
-/** Newest first: it signs, all of them verify. */
+/** The newest comes first. It signs; all of them verify. */
 export function* markerKeys(): Verb<MarkerKey[]> {
   const rows = yield sql`SELECT id, secret, created_at FROM marker_key
     ORDER BY created_at DESC, id DESC`
@@ -26,7 +26,7 @@ export function* markerKeys(): Verb<MarkerKey[]> {
   }))
 }
 
-/** Several processes may start at once: the first row stands, and all sign with it. */
+/** If several processes start at once, all of them sign with the first key that was stored. */
 export function* ensureMarkerKey(context: VerbContext): Verb<MarkerKey[]> {
   yield* lockKeys()
   const known = yield* markerKeys()
@@ -40,13 +40,13 @@ export function* rotateMarkerKey(context: VerbContext, actor: string): Verb<Mark
   const createdAt = Math.max(context.now(), (newest?.createdAt ?? 0) + 1)
   const key = { ...context.newMarkerKey(), createdAt }
   yield* insertKeys([key])
-  yield* tell(context, 'operator.keys_rotated', actor, [key.id])
+  yield* auditKeys(context, 'operator.keys_rotated', actor, [key.id])
   return yield* markerKeys()
 }
 
 export function* exportMarkerKeys(context: VerbContext, actor: string): Verb<MarkerKey[]> {
   const keys = yield* ensureMarkerKey(context)
-  yield* tell(
+  yield* auditKeys(
     context,
     'operator.keys_exported',
     actor,
@@ -63,7 +63,7 @@ export function* importMarkerKeys(
   yield* lockKeys()
   const secrets = new Map((yield* markerKeys()).map(({ id, secret }) => [id, secret]))
   const known = given.filter(({ id }) => secrets.has(id))
-  // A file may name one twice, as when two exports were put together.
+  // A file may contain a key twice, for example if two exports were put together.
   const missing = [
     ...new Map(given.filter(({ id }) => !secrets.has(id)).map((key) => [key.id, key])).values(),
   ]
@@ -73,7 +73,7 @@ export function* importMarkerKeys(
   if (missing.length > 0) {
     yield* insertKeys(missing)
     yield* lookAgain(context)
-    yield* tell(
+    yield* auditKeys(
       context,
       'operator.keys_imported',
       actor,
@@ -83,7 +83,7 @@ export function* importMarkerKeys(
   return { added: missing.map(({ id }) => id), known: known.map(({ id }) => id) }
 }
 
-/** Nobody else reads or adds keys to decide by before this transaction ends. */
+/** Until this transaction ends, no other one can take this lock and add keys. */
 function* lockKeys(): Verb<void> {
   yield* lockState('marker_keys', 'made')
 }
@@ -93,18 +93,18 @@ function* insertKeys(keys: readonly MarkerKey[]): Verb<void> {
   yield sql`INSERT INTO marker_key (id, secret, created_at) VALUES ${tuples(rows)}`
 }
 
-/** What no key verified may be verified now. */
+/** A new key may verify markers that no key verified before. */
 function* lookAgain(context: VerbContext): Verb<void> {
   const held = yield* selectDeliveries(sql`status = 'PENDING' AND wait = 'held'
     AND error_code = 'unverified_marker' ORDER BY id`)
   const now = context.now()
   yield* storeDeliveries(
     context,
-    held.map((delivery) => afterKeysCame(delivery, now, context.publishing)),
+    held.map((delivery) => lookAgainWithNewKeys(delivery, now, context.publishing)),
   )
 }
 
-function* tell(
+function* auditKeys(
   context: VerbContext,
   type: 'operator.keys_rotated' | 'operator.keys_exported' | 'operator.keys_imported',
   actor: string,

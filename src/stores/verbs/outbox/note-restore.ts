@@ -1,11 +1,12 @@
 /**
- * A copy of a store was put in its place: what happened since the copy is not in it. So all that
- * may have changed since is noted, in bites, before anything is published.
+ * A copy of the store was restored, so what happened after the copy is missing. Before anything is
+ * published, every delivery that may have changed since then is noted: it must be looked at first.
+ * This is done in batches.
  */
 import { isAnnouncement } from '../../../domain/outbox/announce.ts'
-import { isOpen, type Delivery, type Restored } from '../../../domain/outbox/delivery.ts'
+import { isOpen, type Delivery, type RestoreCheck } from '../../../domain/outbox/delivery.ts'
 import { auditOf } from '../../../domain/outbox/outcome.ts'
-import { afterRestore, isReadAgain, readAgain } from '../../../domain/outbox/restored.ts'
+import { afterRestore, mustBeReadAgain, planRead } from '../../../domain/outbox/restored.ts'
 import type { Run } from '../../../domain/run.ts'
 import type { RestoreNote } from '../../../store/outbox-store.ts'
 import type { Driver } from '../../driver.ts'
@@ -19,44 +20,44 @@ import { laterKeysOf } from './later-rounds.ts'
 import { readState, writeState } from '../../tables/state-table.ts'
 import { storeDeliveries } from './store-deliveries.ts'
 
-const biteMax = 100
-/** What was shown longer ago than this before the copy was made is not read again. */
+const batchMax = 100
+/** An output that was last shown longer ago than this, before the copy, is not read again. */
 const recentMs = 7 * 24 * 3_600_000
-/** Between two of the reads: there may be thousands, and GitHub counts reads too. */
+/** The time between two of the reads. There may be thousands, and GitHub limits reads too. */
 const readEveryMs = 1000
 
-/** How far it has come; kept in the store until it is through. */
+/** How far the noting has come. It is kept in the store until the noting is complete. */
 export interface Noting {
   readonly restoredAt: number
-  /** When the copy was made, as far as it knows. */
+  /** When the copy was made, as far as the copy knows. */
   readonly copiedAt: number
-  /** The newest delivery when noting began; null: there was none. What is newer is not a copy. */
+  /** The newest delivery when the noting began, or null. Newer ones were not in the copy. */
   readonly newest: string | null
-  /** What is older than this one is still to be noted; null: all of it. */
+  /** Deliveries older than this one are still to be noted; null: all of them. */
   readonly before: string | null
-  /** When the last of the reads is made that were arranged so far. */
+  /** The time of the last read that was planned so far. */
   readonly readAt: number
-  /** How many of each kind were noted so far; not there where an older version began. */
+  /** How many of each kind were noted so far. Missing if an older version began the noting. */
   readonly open?: number
-  /** The audit row of the restore; not there where an older version began. */
+  /** The audit row of the restore. Missing if an older version began the noting. */
   readonly auditId?: number
   readonly shown?: number
 }
 
-/** What a copy says of itself, once. */
+/** A backup contains a flag that it is one. The flag is handled once. */
 export function* noticeBackup(context: VerbContext): Verb<void> {
   if ((yield* readState('is_backup')) === null) return
   yield* beginNoting(context)
   yield sql`DELETE FROM store_state WHERE key = 'is_backup'`
 }
 
-/** From here on nothing is published before all is noted, whoever does that. */
+/** From here on, no process publishes before everything is noted. */
 export function* beginNoting(context: VerbContext): Verb<void> {
   const restoredAt = context.now()
   const copiedAt = Number((yield* readState('alive_at')) ?? restoredAt)
   const [row] = yield sql`SELECT max(id) AS newest FROM delivery`
   const newest = (row?.['newest'] ?? null) as string | null
-  const auditId = (yield* auditIdBefore()) ?? (yield* tellOf(restoredAt, copiedAt))
+  const auditId = (yield* auditIdBefore()) ?? (yield* auditRestore(restoredAt, copiedAt))
   const progress = { before: null, readAt: restoredAt, auditId }
   const noting: Noting = { restoredAt, copiedAt, newest, ...progress }
   yield* writeState('restored_at', String(restoredAt))
@@ -64,13 +65,13 @@ export function* beginNoting(context: VerbContext): Verb<void> {
   yield* writeState('restore_noting', JSON.stringify(noting))
 }
 
-/** It is begun again before it has ended: told once. */
+/** If the noting starts again before it was complete, the restore keeps its one audit row. */
 function* auditIdBefore(): Verb<number | null> {
   const stored = yield* readState('restore_noting')
   return stored === null ? null : ((JSON.parse(stored) as Noting).auditId ?? null)
 }
 
-function* tellOf(restoredAt: number, copiedAt: number): Verb<number> {
+function* auditRestore(restoredAt: number, copiedAt: number): Verb<number> {
   const data = { copied_at: new Date(copiedAt).toISOString() }
   const audit = { type: 'store.restored', actor: 'system', runId: null, data } as const
   return yield* insertAudit(audit, null, restoredAt)
@@ -81,22 +82,22 @@ export function* readRestoreNote(): Verb<RestoreNote | null> {
   return stored === null ? null : (JSON.parse(stored) as RestoreNote)
 }
 
-/** A server starts on it: from now on what was noted is looked at. */
+/** A server has started, so what was noted is looked at from now on. */
 export function* noteServed(context: VerbContext): Verb<void> {
   const note = yield* readRestoreNote()
   if (note === null || note.servedAt !== null) return
   yield* writeState('restore_note', JSON.stringify({ ...note, servedAt: context.now() }))
 }
 
-/** Each bite is a transaction: there may be tens of thousands, and the next process goes on. */
+/** Each batch is one transaction. There may be many; after a crash the next process continues. */
 export async function noteAll(driver: Driver, context: VerbContext): Promise<void> {
-  while (await driver.transact(() => noteBite(context)));
+  while (await driver.transact(() => noteBatch(context)));
 }
 
-/** False when there is nothing to note. */
-export function* noteBite(context: VerbContext): Verb<boolean> {
+/** Returns false if there is nothing left to note. */
+export function* noteBatch(context: VerbContext): Verb<boolean> {
   if ((yield* readState('restore_noting')) === null) return false
-  // One at a time: whoever comes second goes on where the first one ended.
+  // Locks the row: a second process waits and continues where the first one ended.
   const [row] = yield sql`UPDATE store_state SET value = value
     WHERE key = 'restore_noting' RETURNING value`
   if (row === undefined) return false
@@ -104,9 +105,9 @@ export function* noteBite(context: VerbContext): Verb<boolean> {
   const found = yield* nextToNote(noting)
   const runs = yield* runsOf(found.filter((each) => hasLaterRounds(context, each)))
   const { restoredAt, auditId } = noting
-  const isRead = (one: Delivery) => isReadAgain(one, context.channels.of(one.channel))
+  const isRead = (one: Delivery) => mustBeReadAgain(one, context.channels.of(one.channel))
   let { readAt } = noting
-  const doubted = found.map((delivery) => {
+  const noted = found.map((delivery) => {
     const channel = context.channels.of(delivery.channel)
     const causeId = auditId ?? delivery.causeId
     const known = {
@@ -116,11 +117,11 @@ export function* noteBite(context: VerbContext): Verb<boolean> {
     if (!isRead(delivery)) return known
     readAt += readEveryMs
     const restored = restoredOf(context, delivery, runs.get(delivery.runId ?? ''))
-    return readAgain(known, readAt, restored, context.publishing)
+    return planRead(known, readAt, restored, context.publishing)
   })
-  yield* storeDeliveries(context, doubted)
+  yield* storeDeliveries(context, noted)
   yield* insertAudits(
-    doubted
+    noted
       .filter((item, i) => item.wait === 'in_doubt' && found[i]?.wait !== 'in_doubt')
       .map((item) =>
         auditOf(item, 'delivery.in_doubt', {
@@ -131,7 +132,7 @@ export function* noteBite(context: VerbContext): Verb<boolean> {
     auditId ?? null,
     context.now(),
   )
-  const before = found.length < biteMax ? null : (found.at(-1)?.id ?? null)
+  const before = found.length < batchMax ? null : (found.at(-1)?.id ?? null)
   yield* keepProgress({
     ...noting,
     before,
@@ -151,9 +152,10 @@ function* keepProgress(noting: Noting): Verb<void> {
 }
 
 /**
- * The newest first: they are the likeliest to have changed since. By their ids and not by times,
- * because the clock here may be behind the one that made the copy. What is added to the status has
- * SQLite walk down the ids instead of sorting, for each bite, all that is left.
+ * The newest come first, because they are the most likely to have changed. The order is by id and
+ * not by time, because this clock may be behind the one that made the copy. The `|| ''` after
+ * `status` makes SQLite walk down the ids; otherwise it would sort everything that is left for each
+ * batch.
  */
 export function* nextToNote(noting: Noting): Verb<readonly Delivery[]> {
   const { newest, before, copiedAt } = noting
@@ -163,13 +165,13 @@ export function* nextToNote(noting: Noting): Verb<readonly Delivery[]> {
     AND (status || '' IN ('PENDING', 'FAILED') OR (status || '' = 'SENT' AND (final = 0
       OR (kind = 'state' AND sent_at >= ${since})))
       OR (status || '' = 'SKIPPED' AND kind = 'state' AND changed_at >= ${since}))
-    ORDER BY id DESC LIMIT ${biteMax}`)
+    ORDER BY id DESC LIMIT ${batchMax}`)
 }
 
-/** Announcements of later rounds may cover it. */
+/** Announcements of later rounds may hide it. */
 function hasLaterRounds({ channels }: VerbContext, delivery: Delivery): boolean {
   const channel = channels.of(delivery.channel)
-  return channel.covering !== undefined && isAnnouncement(channel, delivery)
+  return channel.repeatWhenHidden !== undefined && isAnnouncement(channel, delivery)
 }
 
 function* runsOf(deliveries: readonly Delivery[]): Verb<ReadonlyMap<string, Run>> {
@@ -179,8 +181,8 @@ function* runsOf(deliveries: readonly Delivery[]): Verb<ReadonlyMap<string, Run>
   return new Map(runs.map((run) => [run.id, run]))
 }
 
-/** Every round has its own. A later one that the copy knows of is none to close. */
-function restoredOf(context: VerbContext, delivery: Delivery, run: Run | undefined): Restored {
+/** Only the last round that the copy knows looks for later rounds. */
+function restoredOf(context: VerbContext, delivery: Delivery, run: Run | undefined): RestoreCheck {
   const isLast = hasLaterRounds(context, delivery) && delivery.round === run?.round
   return { laterKeys: isLast ? laterKeysOf(context, run) : [] }
 }

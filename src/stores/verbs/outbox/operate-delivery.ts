@@ -1,8 +1,13 @@
-/** What operators say about deliveries, and what the reconciler finds left open. */
+/** What operators do with deliveries, and the repair of ended runs that are still announced. */
 import type { AuditDraft } from '../../../domain/audit.ts'
 import type { Delivery } from '../../../domain/outbox/delivery.ts'
 import { isLeased } from '../../../domain/outbox/delivery.ts'
-import { hasArrived, leaveIt, maySendAgain, sendAgain } from '../../../domain/outbox/operate.ts'
+import {
+  confirmByOperator,
+  skipByOperator,
+  canBeChanged,
+  retryByOperator,
+} from '../../../domain/outbox/operator-actions.ts'
 import { isActive } from '../../../domain/run.ts'
 import { ConflictError, deliveryNotFound } from '../../../errors.ts'
 import type { RetryFilter } from '../../../store/outbox-store.ts'
@@ -12,7 +17,7 @@ import { insertAudit, insertAudits, lastEndOf } from '../../tables/audit-table.t
 import { selectDeliveries, selectDelivery } from '../../tables/delivery-table.ts'
 import { storeUnclosed } from '../../tables/unclosed-run-table.ts'
 import { announceState } from './announce.ts'
-import { repeatCovered } from './repeat-covered.ts'
+import { repeatHidden } from './repeat-hidden.ts'
 import type { VerbContext } from '../context.ts'
 import { lockRun } from '../context.ts'
 import { enterLine, storeDeliveries } from './store-deliveries.ts'
@@ -22,8 +27,8 @@ const bulkMax = 1000
 export function* retryDelivery(context: VerbContext, id: string, actor: string): Verb<Delivery> {
   const delivery = yield* find(id)
   if (delivery.status === 'SENT') throw alreadySent(delivery, 'sent again')
-  if (!maySendAgain(delivery)) throw taken(delivery)
-  const again = yield* sentAgain(context, delivery)
+  if (!canBeChanged(delivery)) throw targetTakenError(delivery)
+  const again = yield* retried(context, delivery)
   return yield* storeOne(context, again, {
     type: 'operator.delivery_retried',
     actor,
@@ -44,24 +49,24 @@ export function* retryDeliveries(
   const named = yield* selectDeliveries(
     sql`${join(where, ' AND ')} ORDER BY status, id LIMIT ${bulkMax}`,
   )
-  const found = named.filter(maySendAgain)
+  const found = named.filter(canBeChanged)
   const now = context.now()
   const ids = yield* insertAudits(
-    found.map((was) => told({ type: 'operator.delivery_retried', actor, was, data: {} })),
+    found.map((was) => auditOfAction({ type: 'operator.delivery_retried', actor, was, data: {} })),
     null,
     now,
   )
   for (const [i, delivery] of found.entries()) {
-    const again = yield* sentAgain(context, delivery)
+    const again = yield* retried(context, delivery)
     yield* storeDeliveries(context, [{ ...again, causeId: ids[i] ?? again.causeId }])
   }
   return found.length
 }
 
-/** A message goes behind the others of its run, as when it was published. */
-function* sentAgain(context: VerbContext, delivery: Delivery): Verb<Delivery> {
+/** A message goes to the end of its run's line, as when it was published. */
+function* retried(context: VerbContext, delivery: Delivery): Verb<Delivery> {
   const now = context.now()
-  const again = sendAgain(delivery, now, context.publishing)
+  const again = retryByOperator(delivery, now, context.publishing)
   return isLeased(again, now) ? again : yield* enterLine(context, again)
 }
 
@@ -73,8 +78,8 @@ export function* skipDelivery(
 ): Verb<Delivery> {
   const delivery = yield* find(id)
   if (delivery.status === 'SENT') throw alreadySent(delivery, 'skipped')
-  if (!maySendAgain(delivery)) throw taken(delivery)
-  return yield* storeOne(context, leaveIt(delivery, reason, context.now()), {
+  if (!canBeChanged(delivery)) throw targetTakenError(delivery)
+  return yield* storeOne(context, skipByOperator(delivery, reason, context.now()), {
     type: 'operator.delivery_skipped',
     actor,
     was: delivery,
@@ -90,15 +95,19 @@ export function* confirmDelivery(
 ): Verb<Delivery> {
   const delivery = yield* find(id)
   if (delivery.status === 'SENT') return delivery
-  // Confirmed, it would be kept up to date beside the one that has its place.
-  if (!maySendAgain(delivery)) throw taken(delivery)
-  const confirmed = yield* storeOne(context, hasArrived(delivery, providerId, context.now()), {
-    type: 'operator.delivery_confirmed',
-    actor,
-    was: delivery,
-    data: { provider_id: providerId },
-  })
-  yield* repeatCovered(context, delivery, confirmed, confirmed.causeId)
+  // If it were confirmed, it would be updated beside the delivery that has its target.
+  if (!canBeChanged(delivery)) throw targetTakenError(delivery)
+  const confirmed = yield* storeOne(
+    context,
+    confirmByOperator(delivery, providerId, context.now()),
+    {
+      type: 'operator.delivery_confirmed',
+      actor,
+      was: delivery,
+      data: { provider_id: providerId },
+    },
+  )
+  yield* repeatHidden(context, delivery, confirmed, confirmed.causeId)
   return confirmed
 }
 
@@ -114,34 +123,38 @@ function alreadySent({ id }: Delivery, what: string): ConflictError {
   })
 }
 
-function taken({ id }: Delivery): ConflictError {
+function targetTakenError({ id }: Delivery): ConflictError {
   return new ConflictError('target_taken', `another delivery has taken the place of ${id}`, {
-    hint: 'See the deliveries of its run: the one that stands there now is kept up to date.',
+    hint: 'See the deliveries of its run: the one that is shown there now is kept up to date.',
   })
 }
 
-interface Said {
+interface OperatorAction {
   readonly type: AuditDraft['type']
   readonly actor: string
   readonly was: Delivery
   readonly data: AuditDraft['data']
 }
 
-function* storeOne(context: VerbContext, delivery: Delivery, said: Said): Verb<Delivery> {
-  const causeId = yield* insertAudit(told(said), null, context.now())
+function* storeOne(
+  context: VerbContext,
+  delivery: Delivery,
+  action: OperatorAction,
+): Verb<Delivery> {
+  const causeId = yield* insertAudit(auditOfAction(action), null, context.now())
   const [stored] = yield* storeDeliveries(context, [{ ...delivery, causeId }])
   return stored ?? delivery
 }
 
-function told({ type, actor, was, data }: Said): AuditDraft {
+function auditOfAction({ type, actor, was, data }: OperatorAction): AuditDraft {
   const before = { was: was.status, ...(was.wait !== null && { waited_for: was.wait }) }
   return { type, actor, runId: was.runId, deliveryId: was.id, data: { ...before, ...data } }
 }
 
 /**
- * Ended runs whose announcement still says that something is under way. No verb of ours leaves one
- * behind; an older version of this program, or a hand in the database, may have. What such a run
- * published itself is noted for `closeRest`, which closes it in bites.
+ * Closes the announcements of ended runs that still show work in progress. No verb of this version
+ * leaves one. An older version, or somebody who edits the database, may have. What such a run
+ * published itself is noted in `unclosed_run`, and `closeRemaining` closes it in batches.
  */
 export function* closeForgotten(context: VerbContext, limit: number): Verb<number> {
   const rows = yield sql`SELECT DISTINCT delivery.run_id, run.subject_id FROM delivery
@@ -149,7 +162,7 @@ export function* closeForgotten(context: VerbContext, limit: number): Verb<numbe
     WHERE delivery.announces = 1 AND run.finished_at IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM unclosed_run WHERE unclosed_run.run_id = delivery.run_id)
     LIMIT ${limit}`
-  // By subject, so that two of us cannot wait for each other.
+  // Always in the order of subjects, so that two transactions cannot wait for each other.
   const subjectOf = (row: Row): string => row['subject_id'] as string
   for (const row of rows.toSorted((a, b) => (subjectOf(a) < subjectOf(b) ? -1 : 1))) {
     const { run, subject } = yield* lockRun(context, row['run_id'] as string)

@@ -1,4 +1,6 @@
-/** What publishers share: the accounts that were ours, and since when the store remembers. */
+/**
+ * What all publishers share: the accounts that are or were ours, and since when the store knows.
+ */
 import { subjectKeptMs } from '../../../domain/subject.ts'
 import type { Author } from '../../../store/outbox-store.ts'
 import type { Verb } from '../../sql.ts'
@@ -20,7 +22,7 @@ export function* learnAuthor(context: VerbContext, author: Author): Verb<void> {
     ON CONFLICT (kind, github_id) DO NOTHING`
 }
 
-/** A thread from before may carry a comment that was made before our time, or that we forgot. */
+/** An older thread may have a comment of ours that this store never knew or has forgotten. */
 export function* knowsSince(now: number): Verb<number> {
   const first = Number((yield* readState('first_started_at')) ?? Infinity)
   const restored = Number((yield* readState('restored_at')) ?? 0)

@@ -1,11 +1,18 @@
 /**
- * How verbs write deliveries. A run's messages are sent in order (domain/outbox/message-line):
- * whoever takes one out of its run's line lets the next one go here, in the same transaction.
+ * The one way in which verbs write deliveries. A run's messages are sent in order
+ * (domain/outbox/message-line). If a message leaves its run's line, the next one is released here,
+ * in the same transaction.
  */
 import type { Delivery } from '../../../domain/outbox/delivery.ts'
-import { atTheEnd, inLine, letGoOn } from '../../../domain/outbox/message-line.ts'
-import { priorities } from '../../../domain/outbox/priority.ts'
+import {
+  atEndOfLine,
+  leaveLineUnlessSending,
+  releaseFromLine,
+} from '../../../domain/outbox/message-line.ts'
+import { priorities } from '../../../domain/outbox/queue.ts'
+import type { Revision } from '../../../domain/outbox/revise.ts'
 import type { Verb } from '../../sql.ts'
+import { insertAudits } from '../../tables/audit-table.ts'
 import {
   firstWaitingInLine,
   hasMessageWaiting,
@@ -20,24 +27,26 @@ export function* storeDeliveries(
   deliveries: readonly Delivery[],
 ): Verb<Delivery[]> {
   const now = context.now()
-  const lined = deliveries.map((delivery) => inLine(delivery, now))
+  const lined = deliveries.map((delivery) => leaveLineUnlessSending(delivery, now))
   const outside = lined.filter(({ kind, line }) => kind === 'message' && line === null)
-  // As they are stored: whoever waits in the line itself leaves nothing to the next one.
+  // Read before the write. A message that itself waited in the line releases nobody when it leaves.
   const left = yield* runsOfFirstInLine(outside.map(({ id }) => id))
   const stored = yield* writeDeliveries(lined)
-  for (const runId of left) yield* letNextGo(context, runId)
+  for (const runId of left) yield* releaseNext(context, runId)
   return stored
 }
 
-/** One for each that leaves, whoever else is in the line: two that leave at once let two go. */
-function* letNextGo(context: VerbContext, runId: string): Verb<void> {
+/** Each message that leaves releases one, so two that leave in one transaction release two. */
+function* releaseNext(context: VerbContext, runId: string): Verb<void> {
   const next = yield* firstWaitingInLine(runId)
-  if (next !== null) yield* writeDeliveries([letGoOn(next, context.now(), context.publishing)])
+  if (next !== null)
+    yield* writeDeliveries([releaseFromLine(next, context.now(), context.publishing)])
 }
 
 /**
- * A message that is published, or sent again. Behind others of its run it is a further one. The one
- * it stands behind is kept as it is until the commit: else that one could leave and let nobody go.
+ * Puts a message that is published or retried into its run's line. If the run already has one
+ * waiting, it is a further message. The row before it is kept unchanged until the commit. Otherwise
+ * that message could leave the line at the same time and release nobody.
  */
 export function* enterLine(context: VerbContext, delivery: Delivery): Verb<Delivery> {
   const { kind, runId, id, line } = delivery
@@ -46,5 +55,16 @@ export function* enterLine(context: VerbContext, delivery: Delivery): Verb<Deliv
   const priority = isFurther ? priorities.further : priorities.first
   if (line !== null) return { ...delivery, priority }
   const last = yield* lastInLine(runId, context.dialect.keepUnchanged)
-  return atTheEnd({ ...delivery, priority }, last)
+  return atEndOfLine({ ...delivery, priority }, last)
+}
+
+/** Stores one changed delivery with its audit rows. */
+export function* storeRevision(
+  context: VerbContext,
+  { delivery, audits }: Revision,
+  causeId: number | null,
+): Verb<Delivery> {
+  const [stored] = yield* storeDeliveries(context, [delivery])
+  yield* insertAudits(audits, causeId, context.now())
+  return stored ?? delivery
 }

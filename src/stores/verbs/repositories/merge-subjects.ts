@@ -19,7 +19,7 @@ import { keepRounds, reassignRounds } from '../../tables/past-round-table.ts'
 import { selectRun, selectRuns, writeRuns } from '../../tables/run-table.ts'
 import { lockSubject, writeSubjects } from '../../tables/subject-table.ts'
 import { announce } from '../outbox/announce.ts'
-import { repeatCoveredAt } from '../outbox/repeat-covered.ts'
+import { repeatHiddenAt } from '../outbox/repeat-hidden.ts'
 import type { VerbContext } from '../context.ts'
 import { mergeCopies, reassignDeliveries, type Copy } from './reassign-deliveries.ts'
 import { firstCheckMs } from '../runs/take-head-check.ts'
@@ -91,7 +91,7 @@ function* showWinners(context: VerbContext, copies: readonly Copy[], mergedId: n
     const winner = yield* selectRun(winnerId)
     if (winner === null) continue
     const { scope: repositoryId, headSha: sha, checkName } = winner
-    yield* repeatCoveredAt(context, { repositoryId, sha, checkName }, mergedId)
+    yield* repeatHiddenAt(context, { repositoryId, sha, checkName }, mergedId)
   }
 }
 

@@ -70,7 +70,7 @@ export interface Copy {
  */
 function isOneWith(channel: ChannelDeclaration, copy: Delivery, twin: Delivery): boolean {
   const { announces, providerId, attemptId, protocol } = copy
-  const hasRounds = channel.covering !== undefined
+  const hasRounds = channel.repeatWhenHidden !== undefined
   const isOfRun = hasRounds && isAnnouncement(channel, copy)
   const mayBeThere = providerId !== null || attemptId !== null || protocol.doubt !== undefined
   if (!mayBeThere) return isOfRun && isOpen(copy)

@@ -13,7 +13,7 @@ import { insertAudit } from '../../tables/audit-table.ts'
 import { writeRuns } from '../../tables/run-table.ts'
 import { writeSubjects } from '../../tables/subject-table.ts'
 import { afterEnd } from './after-end.ts'
-import { announceAnew } from '../outbox/announce.ts'
+import { announceAgain } from '../outbox/announce.ts'
 import type { LockedRun, VerbContext } from '../context.ts'
 import { lockRun } from '../context.ts'
 import { checkHolder } from './hold-run.ts'
@@ -113,7 +113,7 @@ export function* sweepRun(context: VerbContext, runId: string): Verb<Run | null>
       const audit = { type: 'run.heartbeat_lost', actor: 'sweeper', runId, data } as const
       const fence = yield* insertAudit(audit, run.fence, context.now())
       const [stored] = yield* writeRuns([{ ...swept.run, fence }])
-      yield* announceAnew(context, locked, stored ?? swept.run, fence)
+      yield* announceAgain(context, locked, stored ?? swept.run, fence)
       return stored ?? swept.run
     }
     case 'failed': {
@@ -149,6 +149,6 @@ function* storeEnd(
   const subject = withEnd(locked.subject, ended)
   if (!isDeepStrictEqual(subject, locked.subject)) yield* writeSubjects([subject])
   const before = { run: locked.run, subject }
-  yield* announceAnew(context, before, stored ?? ended, endId)
+  yield* announceAgain(context, before, stored ?? ended, endId)
   return yield* afterEnd(context, before, stored ?? ended, endId)
 }

@@ -14,7 +14,7 @@ import { insertAudit } from '../../tables/audit-table.ts'
 import { selectRun, writeRuns } from '../../tables/run-table.ts'
 import { inRepositories } from '../tokens/within-limits.ts'
 import { selectSubject } from '../../tables/subject-table.ts'
-import { announceAnew } from '../outbox/announce.ts'
+import { announceAgain } from '../outbox/announce.ts'
 import type { VerbContext } from '../context.ts'
 import { lockRun } from '../context.ts'
 import { endedForGrant, tokenRevoked } from '../tokens/tokens.ts'
@@ -138,7 +138,7 @@ export function* releaseRun(context: VerbContext, request: HolderRequest): Verb<
 
 function* announceHolder(context: VerbContext, run: Run): Verb<void> {
   const subject = yield* selectSubject(run.subjectId)
-  if (subject !== null) yield* announceAnew(context, { subject }, run, run.fence)
+  if (subject !== null) yield* announceAgain(context, { subject }, run, run.fence)
 }
 
 export function checkHolder(run: Run, leaseHash: string, now: number): void {

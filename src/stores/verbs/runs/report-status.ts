@@ -7,7 +7,7 @@ import type { ReportRequest } from '../../../store.ts'
 import type { Verb } from '../../sql.ts'
 import { insertAudit } from '../../tables/audit-table.ts'
 import { writeRuns } from '../../tables/run-table.ts'
-import { announceAnew } from '../outbox/announce.ts'
+import { announceAgain } from '../outbox/announce.ts'
 import type { VerbContext } from '../context.ts'
 import { lockRun } from '../context.ts'
 import { checkHolder } from './hold-run.ts'
@@ -28,6 +28,6 @@ export function* reportStatus(context: VerbContext, request: ReportRequest): Ver
   const causeId = yield* insertAudit(audit, request.leaseHash === null ? null : run.fence, now)
   const [stored] = yield* writeRuns([{ ...run, reports: withReport(run.reports, text, now) }])
   const reported = stored ?? run
-  yield* announceAnew(context, { subject }, reported, causeId, true)
+  yield* announceAgain(context, { subject }, reported, causeId, true)
   return reported
 }

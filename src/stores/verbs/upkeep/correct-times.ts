@@ -12,7 +12,7 @@ import {
   deliveryAfterSetBack,
   runAfterSetBack,
 } from '../../../domain/clock-set-back.ts'
-import { priorities } from '../../../domain/outbox/priority.ts'
+import { priorities } from '../../../domain/outbox/queue.ts'
 import type { Driver } from '../../driver.ts'
 import type { Sql, Verb } from '../../sql.ts'
 import { join, padded, sql } from '../../sql.ts'

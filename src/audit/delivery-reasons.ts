@@ -1,0 +1,80 @@
+/**
+ * What an open delivery waits for, and why another one failed or was skipped, in words. The lists
+ * of the command line and `why` both use these. Each text continues a sentence and has no full
+ * stop.
+ */
+import type { DeliveryWait } from '../domain/outbox/delivery.ts'
+import { cleanText, quoted } from './why/names.ts'
+
+/** What is known beyond the wait itself. */
+export interface WaitDetails {
+  /** The last error. */
+  readonly error?: string | null
+  /** When it is tried next: `now`, or `at 12:05:00 UTC`. */
+  readonly next?: string
+  /** What is sent before it. */
+  readonly before?: string
+  /** Which limit it waits for, and until when. */
+  readonly limit?: string
+  /** The other side says that what we edit is gone. */
+  readonly isLost?: boolean
+}
+
+export const waitWords: Readonly<Record<DeliveryWait, (details: WaitDetails) => string>> = {
+  due: ({ next = 'by a server' }) => `to be sent ${next}`,
+  order: ({ before = 'an earlier message of its run' }) => `sent after ${before}`,
+  leased: () => 'being sent now',
+  backoff: ({ next, ...details }) => {
+    const failed = `the last try failed${errorWords(details)}`
+    return next === undefined ? `${failed}; it is tried again` : `${failed}; next try ${next}`
+  },
+  budget: ({ limit = 'no more may be written to GitHub for now' }) => limit,
+  in_doubt: ({ next, isLost = false, ...details }) => {
+    const what = isLost ? 'GitHub says that it was deleted' : 'it is not known whether it arrived'
+    const check = next === undefined ? 'Holdfast checks GitHub' : `Holdfast checks GitHub ${next}`
+    return `${what}${errorWords(details)}. ${check} and ${afterCheck(isLost)}`
+  },
+  held: (details) => `a person has to decide${errorWords(details)}`,
+  no_address: () => 'its recipient has no address on this channel',
+}
+
+const errorWords = ({ error = null }: WaitDetails): string =>
+  error === null ? '' : ` (${cleanText(error)})`
+
+/** What Holdfast does after it has looked for a delivery in doubt. */
+export const afterCheck = (isLost: boolean): string =>
+  isLost ? 'creates it again if it is not there' : 'sends it again only if it is not there'
+
+const reasons: Readonly<Record<string, string>> = {
+  deadline: 'GitHub did not accept it in time',
+  retries_exhausted: 'all retries failed',
+  never_announced: 'its run ended before anything was shown',
+  anchor_removed: 'somebody deleted it twice',
+  target_taken: 'a newer run shows its result there',
+  forbidden: 'GitHub refuses it, perhaps because of a missing permission',
+  unauthorized: 'GitHub refuses the credentials',
+  not_found: 'GitHub does not show what it is about',
+  not_installed: 'the GitHub App is not installed there',
+  wrong_repository: 'GitHub has another repository under this name',
+  status_limit: 'GitHub accepts no more statuses for this commit and context',
+}
+
+/** With the code, which people can search for. Returns null for a reason that is not ours. */
+const knownReason = (reason: string | null): string | null =>
+  reason !== null && Object.hasOwn(reasons, reason) ? `${reasons[reason]} (${reason})` : null
+
+/** `answer`: the last error. */
+export function failedBecause(reason: string | null, answer: string | null): string {
+  const known = knownReason(reason)
+  const said = answer === null ? null : cleanText(answer)
+  if (known !== null) return said === null ? known : `${known}; the last answer: ${said}`
+  const code = reason === null ? null : cleanText(reason, 64)
+  if (said === null) return code ?? 'the reason is not known'
+  return code === null ? said : `${said} (${code})`
+}
+
+/** If an operator skipped it, the reason is in the operator's words. */
+export function skippedBecause(reason: string | null): string {
+  if (reason === null) return 'the reason is not known'
+  return knownReason(reason) ?? quoted(reason)
+}

@@ -1,0 +1,210 @@
+/**
+ * What follows when a step did not succeed: it is tried again later, waits for its identity, or has
+ * failed. Every wait ends: with the retries, with the deadline, or at the last moment a version may
+ * be open at all.
+ */
+import type { Delivery } from '../delivery.ts'
+import { isOpen } from '../delivery.ts'
+import { close } from './follow-up.ts'
+import type { Circumstances, DeliveryChange, Trouble } from '../outcome.ts'
+import { auditOf } from '../outcome.ts'
+import { inQueue } from '../queue.ts'
+import { backoffMs, lastDeadlineOf, retryRulesOf, type PublishingRules } from '../schedule.ts'
+
+/** It was sent, and certainly nothing was done. */
+export function sendLater(
+  delivery: Delivery,
+  trouble: Trouble,
+  after: number | null,
+  around: Circumstances,
+): DeliveryChange {
+  const counted = withFailedSend(delivery)
+  return hasNoRetriesLeft(counted, around.rules)
+    ? failWithoutRetries(counted, trouble, around)
+    : retryLater(counted, trouble, after, around)
+}
+
+export function withFailedSend(delivery: Delivery): Delivery {
+  const { protocol } = delivery
+  return { ...delivery, protocol: { ...protocol, failedSends: (protocol.failedSends ?? 0) + 1 } }
+}
+
+/** It was sent again as often as its channel's setting allows. */
+export function hasNoRetriesLeft(delivery: Delivery, rules: PublishingRules): boolean {
+  const { retriesMax } = retryRulesOf(delivery, rules)
+  return (
+    isOpen(delivery) && retriesMax !== null && (delivery.protocol.failedSends ?? 0) > retriesMax
+  )
+}
+
+export function failWithoutRetries(
+  delivery: Delivery,
+  { text }: Trouble,
+  around: Circumstances,
+): DeliveryChange {
+  return fail(delivery, { code: 'retries_exhausted', text }, around)
+}
+
+export function retryLater(
+  delivery: Delivery,
+  trouble: Trouble,
+  after: number | null,
+  { now, jitter, rules }: Circumstances,
+): DeliveryChange {
+  const tries = delivery.tries + 1
+  const waitMs = backoffMs(tries, jitter, retryRulesOf(delivery, rules))
+  const dueAt = Math.max(now + waitMs, after ?? 0)
+  if (dueAt > delivery.deadlineAt) return failPastDeadline(delivery, trouble, now)
+  const { code, text } = trouble
+  const wait = isOpen(delivery) ? 'backoff' : null
+  return {
+    delivery: { ...delivery, tries, wait, dueAt, errorCode: code, errorText: text },
+    audits: [
+      auditOf(delivery, 'delivery.retry_scheduled', { ...trouble, tries, at: isoTime(dueAt) }),
+    ],
+  }
+}
+
+/** A look that came to nothing leaves the doubt as it was. */
+export function lookLater(
+  delivery: Delivery,
+  trouble: Trouble,
+  after: number | null,
+  around: Circumstances,
+): DeliveryChange {
+  const change = retryLater(delivery, trouble, after, around)
+  const { wait } = delivery
+  return isOpen(change.delivery) ? { ...change, delivery: { ...change.delivery, wait } } : change
+}
+
+/** Null when it was refused like that often enough to believe it. */
+export function retryUnclear(
+  delivery: Delivery,
+  trouble: Trouble,
+  { now, rules }: Circumstances,
+): DeliveryChange | null {
+  const unclear = (delivery.protocol.unclear ?? 0) + 1
+  const waitMs = rules.unclearAfterMs[unclear - 1]
+  if (waitMs === undefined || !isOpen(delivery)) return null
+  const tries = delivery.tries + 1
+  const dueAt = now + waitMs
+  if (dueAt > delivery.deadlineAt) return failPastDeadline(delivery, trouble, now)
+  const { code, text } = trouble
+  const protocol = { ...delivery.protocol, unclear }
+  return {
+    delivery: {
+      ...delivery,
+      protocol,
+      tries,
+      wait: 'backoff',
+      dueAt,
+      errorCode: code,
+      errorText: text,
+    },
+    audits: [
+      auditOf(delivery, 'delivery.retry_scheduled', { ...trouble, tries, at: isoTime(dueAt) }),
+    ],
+  }
+}
+
+/** `counted`: that it would be prepared was stored before it began. */
+export function prepareLater(
+  delivery: Delivery,
+  trouble: Trouble,
+  counted: boolean,
+  around: Circumstances,
+): DeliveryChange {
+  const preparations = (delivery.protocol.preparations ?? 0) + (counted ? 0 : 1)
+  const known = { ...delivery, protocol: { ...delivery.protocol, preparations } }
+  if (preparations >= around.rules.preparationsMax) return fail(known, trouble, around)
+  return lookLater(known, trouble, null, around)
+}
+
+export function failPastDeadline(
+  delivery: Delivery,
+  trouble: Trouble,
+  now: number,
+): DeliveryChange {
+  const { code, text } = trouble
+  if (!isOpen(delivery)) return endFollowUps(delivery, trouble)
+  const failed = close({ ...delivery, errorCode: code, errorText: text }, 'FAILED', 'deadline', now)
+  return {
+    delivery: failed,
+    audits: [auditOf(delivery, 'delivery.failed', { reason: 'deadline', ...trouble })],
+  }
+}
+
+/** Nobody can be asked any more: what stands there stays as it was last known to be. */
+export function endFollowUps(delivery: Delivery, trouble: Trouble): DeliveryChange {
+  const { code, text } = trouble
+  const known = { ...withoutFollowUps(delivery), errorCode: code, errorText: text }
+  const data = { reason: 'deadline', ...trouble, provider_id: delivery.providerId, shows: null }
+  return {
+    delivery: { ...known, tries: 0, dueAt: null },
+    audits: [auditOf(delivery, 'delivery.settled', data)],
+  }
+}
+
+export function fail(delivery: Delivery, trouble: Trouble, { now }: Circumstances): DeliveryChange {
+  const { code, text } = trouble
+  const known = { ...delivery, errorCode: code, errorText: text }
+  // A closed one that cannot be followed up stays what it is.
+  if (!isOpen(delivery)) {
+    return { delivery: { ...withoutFollowUps(known), dueAt: null }, audits: [] }
+  }
+  return {
+    delivery: close(known, 'FAILED', code, now),
+    audits: [auditOf(delivery, 'delivery.failed', { reason: code, text })],
+  }
+}
+
+export function withoutFollowUps(delivery: Delivery): Delivery {
+  const { scan: _scan, settle: _settle, surplus: _surplus, ...rest } = delivery.protocol
+  // What a restore had to find out is not found out any more: a later loss is a loss.
+  const { restored: _restored, ...protocol } = rest
+  return { ...delivery, protocol }
+}
+
+/**
+ * The identity is blocked, not this delivery: that costs no try. The deadline of an open one waits
+ * too, but not for ever; what follows a closed one up ends with its deadline.
+ */
+export function waitForIdentity(
+  delivery: Delivery,
+  until: number,
+  { now, rules }: Circumstances,
+): DeliveryChange {
+  const { wait, deadlineAt } = delivery
+  if (!isOpen(delivery)) {
+    if (until > deadlineAt) return endFollowUps(delivery, blocked)
+    return { delivery: { ...delivery, dueAt: until }, audits: [] }
+  }
+  const last = lastDeadlineOf(delivery, rules)
+  if (now >= last) return failPastDeadline(delivery, blocked, now)
+  const waiting: Delivery = {
+    ...delivery,
+    wait: wait === 'in_doubt' ? wait : 'budget',
+    dueAt: Math.min(until, last),
+    deadlineAt: Math.min(deadlineAt + Math.max(0, until - now), last),
+  }
+  return { delivery: waiting, audits: [] }
+}
+
+/** A closed one cannot stand in a queue: it comes back in a moment. */
+export function waitInQueue(delivery: Delivery, queue: string, now: number): DeliveryChange {
+  const wait = isOpen(delivery) && delivery.wait !== 'in_doubt' ? 'budget' : delivery.wait
+  return { delivery: { ...inQueue(delivery, queue), wait, dueAt: now }, audits: [] }
+}
+
+/** The time it stood in a queue is not its own: its deadline waits too, but not for ever. */
+export function withTimeInQueue(delivery: Delivery, now: number, rules: PublishingRules): Delivery {
+  const { queue, dueAt, deadlineAt } = delivery
+  if (queue === null) return delivery
+  const waitedMs = Math.max(0, now - (dueAt ?? now))
+  const last = Math.max(deadlineAt, lastDeadlineOf(delivery, rules))
+  return { ...delivery, queue: null, deadlineAt: Math.min(deadlineAt + waitedMs, last) }
+}
+
+const blocked: Trouble = { code: 'blocked', text: 'GitHub did not let us write for too long' }
+
+const isoTime = (ms: number): string => new Date(ms).toISOString()

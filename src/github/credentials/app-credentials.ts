@@ -1,0 +1,186 @@
+/**
+ * Credentials of a GitHub App: a signed token (JWT) as the App itself, and installation tokens,
+ * which are made on demand, kept, and renewed before they run out.
+ *
+ * What must hold: a token is kept only as long as GitHub says. A missing installation is reported
+ * differently from a missing resource.
+ */
+import { z } from 'zod'
+import type { Ask } from '../ask.ts'
+import { createAsk } from '../ask.ts'
+import type { Clock } from '../../clock.ts'
+import { makeAppJwt, readPrivateKey } from './app-jwt.ts'
+import type { Actor, Credentials, Repository } from './credentials.ts'
+import { GitHubError, isGitHubError, trouble } from '../errors.ts'
+import type { Kept } from '../timed-cache.ts'
+import { TimedCache } from '../timed-cache.ts'
+import type { Transport } from '../transport.ts'
+
+const installationKeptMs = 60 * 60_000
+const noInstallationKeptMs = 60_000
+/** Two installations, then without credentials: at most three timeouts. */
+const anybodyMax = 2
+/** A token this close to its end is no longer used. */
+const tokenMarginMs = 5 * 60_000
+
+const installationForm = z.object({ id: z.number(), suspended_at: z.string().nullish() })
+const tokenForm = z.object({
+  token: z.string().min(1),
+  expires_at: z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
+})
+
+export interface AppKey {
+  readonly appId: string
+  /** PEM. Its lines may be separated by the two characters `\n`. */
+  readonly privateKey: string
+}
+
+export class AppCredentials implements Credentials {
+  readonly #clock: Clock
+  readonly #transport: Transport
+  readonly #makeJwt: (githubNowMs: number) => string
+  readonly #askAsApp: Ask
+  readonly #installations: TimedCache<number | null>
+  readonly #tokens: TimedCache<string>
+
+  constructor({ appId, privateKey }: AppKey, transport: Transport, clock: Clock) {
+    const key = readPrivateKey(privateKey)
+    this.#makeJwt = (githubNowMs) => makeAppJwt(appId, key, githubNowMs)
+    this.#clock = clock
+    this.#transport = transport
+    this.#installations = new TimedCache(clock)
+    this.#tokens = new TimedCache(clock)
+    this.#askAsApp = createAsk(transport.send, {
+      authorization: async () => this.#jwt(),
+      // The refusal had a date, so we know GitHub's time now. Try again with it.
+      refused: () => true,
+      unseen: () => undefined,
+      anybody: async () => ['app'],
+      identity: async () => `github:app:${appId}`,
+    })
+  }
+
+  async authorization(actor: Actor): Promise<string | null> {
+    if (actor === 'app') return this.#jwt()
+    if (actor === 'nobody') return null
+    if (isInstallation(actor)) return await this.#tokenOf(actor.installationId)
+    const id = await this.#installationOf(actor)
+    if (id === null) return null
+    try {
+      return await this.#tokenOf(id)
+    } catch (error) {
+      // The account has suspended the installation.
+      if (isGitHubError(error, 'forbidden')) throw notInstalled(error)
+      if (!isGitHubError(error, 'not_found')) throw error
+      // The App was installed again since, so the id that we kept is outdated.
+      this.#installations.forget(keyOf(actor), id)
+      const newId = await this.#installationOf(actor)
+      if (newId === id) throw notInstalled(error)
+      return newId === null ? null : await this.#tokenOf(newId)
+    }
+  }
+
+  refused(actor: Actor, authorization: string): boolean {
+    if (actor === 'app' || actor === 'nobody') return true
+    if (isInstallation(actor)) {
+      this.#tokens.forget(String(actor.installationId), authorization)
+      return true
+    }
+    const id = this.#installations.peek(keyOf(actor))
+    if (id != null) this.#tokens.forget(String(id), authorization)
+    this.unseen(actor)
+    return true
+  }
+
+  unseen(actor: Actor): void {
+    if (actor === 'app' || actor === 'nobody' || isInstallation(actor)) return
+    const id = this.#installations.peek(keyOf(actor))
+    if (id !== undefined) this.#installations.forget(keyOf(actor), id)
+  }
+
+  async anybody(): Promise<readonly Actor[]> {
+    const usable = (await this.#usable()).slice(0, anybodyMax)
+    return [...usable.map((installationId) => ({ installationId })), 'nobody']
+  }
+
+  async identity(repository: Repository): Promise<string> {
+    return `github:installation:${await this.#installationOf(repository)}`
+  }
+
+  #jwt(): string {
+    const githubNowMs = this.#clock.wallMs() + (this.#transport.clockAheadMs() ?? 0)
+    return `Bearer ${this.#makeJwt(githubNowMs)}`
+  }
+
+  #installationOf(actor: 'account' | Repository): Promise<number | null> {
+    return this.#installations.get(keyOf(actor), () =>
+      actor === 'account' ? this.#findAny() : this.#find(actor),
+    )
+  }
+
+  async #find(repository: Repository): Promise<Kept<number>> {
+    try {
+      const { data } =
+        'repositoryId' in repository
+          ? await this.#askAsApp('app', installationForm, 'GET /repositories/{id}/installation', {
+              id: repository.repositoryId,
+            })
+          : await this.#askAsApp(
+              'app',
+              installationForm,
+              'GET /repos/{owner}/{repo}/installation',
+              { owner: repository.owner, repo: repository.name },
+            )
+      return { value: data.id, forMs: installationKeptMs }
+    } catch (error) {
+      throw isGitHubError(error, 'not_found') ? notInstalled(error) : error
+    }
+  }
+
+  /** Any installation may read public data; without one we ask without credentials. */
+  async #findAny(): Promise<Kept<number | null>> {
+    const [usable] = await this.#usable()
+    return usable === undefined
+      ? { value: null, forMs: noInstallationKeptMs }
+      : { value: usable, forMs: installationKeptMs }
+  }
+
+  async #usable(): Promise<readonly number[]> {
+    try {
+      const form = z.array(installationForm)
+      const asked = { per_page: 100 }
+      const { data } = await this.#askAsApp('app', form, 'GET /app/installations', asked)
+      return data.filter(({ suspended_at }) => suspended_at == null).map(({ id }) => id)
+    } catch (error) {
+      if (!isGitHubError(error, 'not_found')) throw error
+      return []
+    }
+  }
+
+  #tokenOf(installationId: number): Promise<string> {
+    return this.#tokens.get(String(installationId), async () => {
+      const { data } = await this.#askAsApp(
+        'app',
+        tokenForm,
+        'POST /app/installations/{installation_id}/access_tokens',
+        { installation_id: installationId },
+      )
+      const githubNowMs = this.#clock.wallMs() + (this.#transport.clockAheadMs() ?? 0)
+      const forMs = data.expires_at - githubNowMs - tokenMarginMs
+      return { value: `Bearer ${data.token}`, forMs }
+    })
+  }
+}
+
+const isInstallation = (actor: Actor): actor is { readonly installationId: number } =>
+  typeof actor === 'object' && 'installationId' in actor
+
+function keyOf(actor: 'account' | Repository): string {
+  if (actor === 'account') return 'account'
+  if ('repositoryId' in actor) return `#${actor.repositoryId}`
+  return `${actor.owner}/${actor.name}`.toLowerCase()
+}
+
+function notInstalled(error: GitHubError): GitHubError {
+  return new GitHubError(trouble('not_installed'), error)
+}

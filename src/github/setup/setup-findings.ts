@@ -1,0 +1,50 @@
+/** The permissions that a set-up needs on GitHub, and texts for findings about them. */
+import { warning, type Finding } from '../../domain/finding.ts'
+import type { GitHubError } from '../errors.ts'
+
+interface Need {
+  readonly name: string
+  /** What GitHub's settings call it. */
+  readonly label: string
+}
+
+export const neededPermissions: readonly (Need & { readonly access: 'read' | 'write' })[] = [
+  { name: 'pull_requests', label: 'Pull requests', access: 'write' },
+  { name: 'issues', label: 'Issues', access: 'write' },
+  { name: 'statuses', label: 'Commit statuses', access: 'write' },
+  { name: 'checks', label: 'Checks', access: 'write' },
+  { name: 'metadata', label: 'Metadata', access: 'read' },
+  { name: 'contents', label: 'Contents', access: 'read' },
+]
+
+/** As GitHub's settings call an event: `pull_request` is "Pull request" there. */
+export function eventLabel(name: string): string {
+  const words = name.replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+export const webhookPath = '/webhooks/github'
+/** GitHub's words for a permission's two grades. */
+export const accessLabel = { read: 'Read-only', write: 'Read and write' } as const
+
+export function reachesAccess(given: string | undefined, needed: 'read' | 'write'): boolean {
+  return given === 'admin' || given === 'write' || (given === 'read' && needed === 'read')
+}
+
+/** A check that got no useful answer from GitHub. */
+export function couldNotCheck(check: string, error: GitHubError): Finding {
+  if (error.kind === 'rate_limited') {
+    const until = new Date(error.until ?? 0).toISOString()
+    const remedy = 'Nothing to fix: try again then. If it happens often, something asks too often.'
+    return warning(check, `GitHub asked us to wait until ${until}.`, remedy)
+  }
+  const detail = `It could not be checked: ${error.message}`
+  return warning(check, detail, `Try again; the request id is ${error.requestId}.`)
+}
+
+/** The address to set as the Webhook URL. */
+export function webhookAddress(publicUrl: string | null): string {
+  if (publicUrl === null)
+    return `the address at which GitHub reaches this server, with ${webhookPath}`
+  return `${publicUrl.replace(/\/+$/, '')}${webhookPath}`
+}

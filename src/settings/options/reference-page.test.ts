@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest'
+import { optionEntries } from './options.ts'
+import { referencePage } from './reference-page.ts'
+
+test('the committed reference page is the generated one', async () => {
+  await expect(referencePage()).toMatchFileSnapshot('../../../docs/reference/settings.md')
+})
+
+test('every setting has its section', () => {
+  for (const [, entry] of optionEntries) expect(referencePage()).toContain(`### \`${entry.env}\``)
+})
