@@ -146,7 +146,7 @@ it('a follower without a position begins after the existing rows', async () => {
   stop()
 })
 
-it('in a quiet time a follower gets the position, also past rows that its filter leaves out', async () => {
+it('in a quiet time a follower gets the position, past rows that its filter skips', async () => {
   const { next, stop } = await follow(0, { runId: 'mine' })
   await next()
   const news = next()

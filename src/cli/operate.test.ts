@@ -243,7 +243,7 @@ describe('inbox', () => {
 })
 
 describe('why', () => {
-  test('prints the full story to a pipe, and fits a terminal without cutting its command', async () => {
+  test('prints all to a pipe, and fits a terminal without cutting the command', async () => {
     const { run } = await claim(5, 'b')
     const id = String(run?.id)
     await at.store.runs.cancel(id, 'test', null)

@@ -238,7 +238,7 @@ describe('files', () => {
     expect((await findings()).levels['admin_token']).toBe('ok')
   })
 
-  test('of a database elsewhere that a server would refuse are reported with the remedy', async () => {
+  test('of a database elsewhere that a server would refuse come with the remedy', async () => {
     const file = join(cwd, 'elsewhere.db')
     const env = { HOLDFAST_DATABASE_URL: `sqlite:${file}` }
     expect((await findings({ env })).levels['store.file']).toBeUndefined()
@@ -323,7 +323,7 @@ describe('the store', () => {
     expect(of('catch-up.heads')?.detail).toBe('More than 1000 heads to be checked on GitHub.')
   })
 
-  test('leads to a finding for heads that could not be checked and webhooks that were not read', async () => {
+  test('finds heads that could not be checked and webhooks that were not read', async () => {
     const caughtUp = {
       headChecks: { count: 2, more: false, oldestAt: now - 20 * minute },
       deliveriesUnread: true,

@@ -70,7 +70,7 @@ describe('whether GitHub’s answer shows that the head is older than the commen
     expect(applies(named('b', { pushedAt: null }))).toBe(false)
   })
 
-  it('a last push before the comment does not prove it if a later event made it the head, as reopening does', () => {
+  it('a push before the comment is no proof if a later event made it the head', () => {
     expect(applies(named('b', { pushedAt: at(9) }), heard('a', 1), heard('b', 11))).toBe(false)
   })
 
@@ -80,7 +80,7 @@ describe('whether GitHub’s answer shows that the head is older than the commen
     expect(applies(named('b', { pushedAt: null }), ...both)).toBe(false)
   })
 
-  it('a head that was marked ready after the comment counts if the last push was before the comment', () => {
+  it('a head marked ready after the comment counts if pushed before the comment', () => {
     const events = [heard('b', 5), heard('b', 11)]
     expect(applies(named('b', { pushedAt: at(9) }), ...events)).toBe(true)
     expect(applies(named('b', { pushedAt: null }), ...events)).toBe(false)

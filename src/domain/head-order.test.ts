@@ -115,7 +115,7 @@ describe('another head', () => {
     expect(rankHead(claim('b', 5), headed(5, 5, 'b'), fresh)).toEqual(stale)
   })
 
-  it('that the current one replaced, and that a push brought back, is stale, and GitHub is asked', () => {
+  it('that was replaced, and that a push brought back, is stale: GitHub is asked', () => {
     const back = claim('b', 5, { beforeSha: 'c' })
     expect(rankHead(back, headed(5, 5, 'b'), fresh)).toEqual(staleToBeAsked)
   })

@@ -32,7 +32,7 @@ const write = ({ github }: ReturnType<typeof clientOf>, where = here, sendBy = 0
   github.call(where, idForm, comments, { issue_number: 5, body: 'hello' }, sendBy)
 
 describe('a call', () => {
-  it('sends the parameters that are not in its path as the body, and returns the headers', async () => {
+  it('sends parameters that are not in its path as the body, and returns headers', async () => {
     api.on(post, made)
     const reply = await write(clientOf(api.url))
     expect(reply).toMatchObject({ data: { id: 9 }, headers: { link: '<x>; rel="next"' } })

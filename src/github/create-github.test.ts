@@ -70,7 +70,7 @@ describe('headOf', () => {
     expect(api.calls()).toEqual([call])
   })
 
-  it('asks only by id if the id is known, because the name may belong to another repository', async () => {
+  it('asks only by a known id, because the name may belong to another repository', async () => {
     api.on('GET /repositories/77/pulls/5', pull)
     expect(await github.headOf({ repo: 'acme/widgets', repoGithubId: 77 }, 5)).toEqual(head)
     expect(api.calls()).toEqual(['GET /repositories/77/pulls/5'])

@@ -65,7 +65,7 @@ describe('an answer', () => {
     expect(kindOf(answerOf(403, used))).toBe('rate_limited')
   })
 
-  it('with a 5xx is in doubt, whatever it says, and its retry-after says when to look again', () => {
+  it('with a 5xx is in doubt, and its retry-after says when to look again', () => {
     const busy = answerOf(503, { headers: { 'retry-after': '30' } })
     expect(troubleOfAnswer(busy, nowMs)).toMatchObject({
       kind: 'unanswered',

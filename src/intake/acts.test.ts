@@ -105,7 +105,7 @@ describe('an event of a pull request that GitHub was asked about', () => {
   }
   const ignored = (reason: string) => ({ act: 'note', outcome: { result: 'ignored', reason } })
 
-  it('starts nothing if the pull request is closed, and cancels nothing if it is open', async () => {
+  it('starts nothing on a closed pull request, and cancels nothing on an open one', async () => {
     const reopened = await actsOn('reopened', 'open', seenAs('closed', 'a'))
     expect(reopened).toMatchObject(ignored('closed-since'))
     const closed = await actsOn('closed', 'closed', seenAs('open', 'a'))
@@ -113,14 +113,14 @@ describe('an event of a pull request that GitHub was asked about', () => {
     expect(await actsOn('closed', 'closed', seenAs('closed', 'b'))).toMatchObject({ act: 'cancel' })
   })
 
-  it('is claimed for the head that GitHub names, and makes a head only if that is its own', async () => {
+  it('is claimed for GitHub’s head, and makes a head only if that is its own', async () => {
     const own = await actsOn('synchronize', 'open', seenAs('open', 'a'))
     expect(own).toMatchObject({ claim: { headSha: shaOf('a'), headMaking: true } })
     const other = await actsOn('synchronize', 'open', seenAs('open', 'b'))
     expect(other).toMatchObject({ claim: { headSha: shaOf('b'), headMaking: false } })
   })
 
-  it('is claimed for the base that GitHub names if that has a run, otherwise for its own base', async () => {
+  it('is claimed for GitHub’s base if that has a run, otherwise for its own', async () => {
     const seen = { ...seenAs('open', 'a'), baseSha: shaOf('dev') }
     const commits = { headSha: shaOf('a'), baseSha: shaOf('dev') }
     const claimed = async (runs: readonly Partial<Run>[]) => {

@@ -225,7 +225,7 @@ describe('while other writers hold or change rows that a webhook needs', () => {
 })
 
 describe('while GitHub cannot be asked', () => {
-  it('a webhook waits longer each time, up to five minutes, and is decided in the end', async () => {
+  it('a webhook waits longer each time, up to 5 minutes, and is decided at last', async () => {
     const world = new World()
     world.decide = () => {
       throw limited()
@@ -300,7 +300,7 @@ describe('while GitHub does not show us the repository', () => {
     }
   }
 
-  it('it is asked for some minutes, then the webhook is given up with GitHub’s answer', async () => {
+  it('it is asked for minutes, then the webhook is given up with GitHub’s answer', async () => {
     const world = new World()
     world.decide = () => {
       throw hidden()

@@ -207,7 +207,7 @@ describe('reporting', () => {
     })
   })
 
-  it('is refused for a text that cannot be shown, and for a run that is not held here', async () => {
+  it('is refused for a text that cannot be shown, and a run that is not held here', async () => {
     const holdfast = await open()
     const report = holdfast.reportRunStatus(key, 'x'.repeat(101))
     await expect(report).rejects.toMatchObject({ code: 'invalid_value', field: 'status' })

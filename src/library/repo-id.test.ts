@@ -53,7 +53,7 @@ it('a repository is recognized by its id, whatever its name is now', async () =>
   expect(await holdfast.checkAndClaimRun(other)).toMatchObject({ reason: 'new' })
 })
 
-it('a claim with the id of another repository is refused, with the names of the library', async () => {
+it('a claim with the id of another repository is refused in the library’s names', async () => {
   const store = await openStore({ database: { kind: 'sqlite', path } })
   await store.repositories.learn(claim.repo, 900, second(2).getTime(), 'github')
   await store.close()

@@ -8,7 +8,9 @@ const storeWarningCode = 'HOLDFAST_STORE_UNREACHABLE'
 
 /** `openHoldfast` resolves without a store, so nothing else says that it cannot be reached. */
 export function warnOfStore(error: StoreUnavailableError, log: Log | undefined): void {
-  const message = `openHoldfast: ${error.message}; until it can be, work is let through without a claim`
+  const message =
+    `openHoldfast: ${error.message}. ` +
+    `Until it can be reached, work is let through without a claim.`
   if (log === undefined) process.emitWarning(message, { code: storeWarningCode })
   else log.error({ err: error, code: storeWarningCode }, message)
 }

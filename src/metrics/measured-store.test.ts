@@ -62,7 +62,7 @@ it('a lost lease is reported, by a claim and by the sweeper', async () => {
   expect(told.slice(3)).toEqual(['new', 'lost'])
 })
 
-it('a verb that fails is timed and passes its error on, and other calls are not timed', async () => {
+it('a verb that fails is timed and passes its error on; other calls are not timed', async () => {
   await expect(world.store.runs.cancel('run_none', 'test', null)).rejects.toThrow('run_none')
   expect(timed).toEqual(['runs.cancel'])
   expect(world.store.now()).toBe(world.clock.wallMs())

@@ -82,7 +82,7 @@ describe('an operation, whichever way it is called', () => {
     expect(await onWhatItPasses(ports, docsOnly, input)).toBe('run_1')
   })
 
-  test('shows a limited token only the deliveries of its runs, and none without a run', async () => {
+  test('shows a limited token only deliveries of its runs, none without a run', async () => {
     const limited = token('operator', ['review'])
     expect(await onDelivery(ports, limited, { id: 'of a run' })).toBe('of a run')
     const messageToSomebody = onDelivery(ports, limited, { id: 'of no run' })

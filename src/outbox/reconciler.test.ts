@@ -60,7 +60,7 @@ it('the reconciler closes forgotten outputs in batches until none is left', asyn
   expect(lines).toEqual(['warn Closed what ended runs still showed as in progress on GitHub'])
 })
 
-it('the reconciler closes surplus outputs of ended runs until none is left, and logs nothing', async () => {
+it('the reconciler closes surplus outputs of ended runs, and logs nothing', async () => {
   bitesLeft = 30
   await reconciler().kick()
   expect(bitesLeft).toBe(0)
@@ -79,7 +79,7 @@ it('the reconciler logs nothing while publishing is not behind', async () => {
   expect(lines).toEqual([])
 })
 
-it('the reconciler logs once that deliveries wait too long, that some failed, and that it is over', async () => {
+it('the reconciler logs once that deliveries wait, that some failed, and the end', async () => {
   const loop = reconciler()
   const passes = async () => {
     await loop.kick()

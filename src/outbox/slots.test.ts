@@ -27,7 +27,7 @@ it('each account has two slots for repair reads, whoever else asks for our ident
   expect(slots.room()?.full).toContain(repairQueue('a'))
 })
 
-it('one identity has half of the slots, and one more for a delivery that was just looked for', () => {
+it('one identity has half of the slots, and one more right after a look', () => {
   const slots = new Slots()
   const on = (channel: 'github-status' | 'github-check') => aDelivery({ channel })
   const doubt = { action: 'create', since: 0, looks: 2 } as const

@@ -43,7 +43,7 @@ const headOf = (headSha: string): PullRequestHead => ({
   ...{ headSha, baseSha: 'DEF', state: 'open', updatedAt: 7, pushedAt: null },
 })
 
-it('a check stores GitHub’s answer in lower case, and reports the runs that it superseded', async () => {
+it('a check stores GitHub’s answer in lower case, and reports superseded runs', async () => {
   const { check, confirmed, superseded, forgotten } = checkWith(async () => headOf('ABC'))
   check.start(run, 9)
   await check.idle()
@@ -54,7 +54,7 @@ it('a check stores GitHub’s answer in lower case, and reports the runs that it
   expect(superseded).toEqual(['run_2'])
 })
 
-it('a check asks by the repository’s GitHub id, or by its name while the id is unknown', async () => {
+it('a check asks by the repository’s GitHub id, or by name if that is unknown', async () => {
   const asked: unknown[] = []
   const { check } = checkWith(async (place) => {
     asked.push(place)
@@ -78,7 +78,7 @@ it('a check that fails is reported, and the order of arrival is kept', async () 
   expect(errors).toHaveLength(1)
 })
 
-it('a pull request that does not exist confirms nothing, and is not asked about again', async () => {
+it('a pull request that does not exist confirms nothing, and is asked about once', async () => {
   const { check, confirmed, errors, forgotten } = checkWith(async () => null)
   check.start(run, 9)
   await check.idle()

@@ -57,7 +57,7 @@ it('the watch wakes the holder of a run that was taken in this process, and no o
   expect(await kept).toBe(false)
 })
 
-it('the watch asks once for all that wait, and wakes a holder that lost its run in another process', async () => {
+it('the watch asks once for all, and wakes a holder that lost its run elsewhere', async () => {
   const { wakeup, timers, asked } = watchOver(async () => ['b'])
   void wakeup.wait(hold('a'), 9000, undefined)
   const taken = wakeup.wait(hold('b'), 9000, undefined)

@@ -97,7 +97,7 @@ function pollingWorld(available: Readonly<Record<string, readonly string[]>>) {
   return { wakeup: new WorkerWakeup(store, scheduler), timers, asked }
 }
 
-it('one look at the store serves all workers that wait, and without workers there is no look', async () => {
+it('one look at the store serves all waiting workers; without workers there is none', async () => {
   const { wakeup, timers, asked } = pollingWorld({ all: ['review'] })
   expect(timers).toHaveLength(0)
   const crowd = Array.from({ length: 500 }, (_, i) => [`w${i}`, ['review', 'lint']] as const)
@@ -110,7 +110,7 @@ it('one look at the store serves all workers that wait, and without workers ther
   await workers.end()
 })
 
-it('workers with equal limits share one look, and only a worker that can take a run is woken', async () => {
+it('workers with equal limits share one look; only one that can take a run is woken', async () => {
   const { wakeup, timers, asked } = pollingWorld({ 'acme/*': ['review'] })
   const crowd = Array.from({ length: 500 }, (_, i): [string, string[]] => {
     return [`of ${i % 2 === 0 ? 'corp' : 'acme'} ${i}`, ['review']]

@@ -58,7 +58,7 @@ describe('migrate --restored', () => {
     expect(times(String(line))).toEqual(times(stdout))
   })
 
-  test('names the files that no copy of the database contains, while they are missing', async () => {
+  test('names the files that no copy of the database has, while they are missing', async () => {
     const dataDir = join(at.world.cwd, 'data')
     const { stdout } = await at.command('migrate', '--restored')
     expect(stdout).toContain(`admin-token and webhook-secret are missing in ${dataDir}`)

@@ -96,7 +96,7 @@ describe('on a terminal', () => {
     expect(lines()).toEqual(['ID  NAME', '1   short', '  n', '22  a name th…本語 end', '  note'])
   })
 
-  test('a column below its row has a label, breaks between words and is cut only where allowed', () => {
+  test('a column below its row has a label, and is cut only where allowed', () => {
     const { terminal, lines } = terminalOf(30)
     const narrow: TableShape<Thing> = {
       screen: [

@@ -193,7 +193,7 @@ describe('a server that starts', () => {
       expect(world.stderr).not.toContain('WARNING')
     })
 
-    test('says that it publishes, as which account, where webhooks go, and what comes next', async () => {
+    test('says that it publishes, as whom, where webhooks go, and what comes next', async () => {
       const account = { login: 'review-bot', id: 7, appId: null, kind: 'user' } as const
       const told = await started({ HOLDFAST_PUBLIC_URL: 'https://bot.example' }, account)
       expect(told).not.toContain('sandbox')

@@ -16,7 +16,7 @@ function viewAfter(...runs: readonly Run[]): AnchorView {
   return views
 }
 
-it('a comment shows no result while its run is active, and the run’s result when it has ended', () => {
+it('a comment shows no result of an active run, and the result of an ended one', () => {
   expect(resultPairsOf(viewAfter(runNo(1, { state: 'running' })))).toEqual([])
   expect(resultPairsOf(viewAfter(runNo(1, { state: 'succeeded' })))).toEqual([pairOf(shas(1))])
 })

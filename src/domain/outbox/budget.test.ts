@@ -203,7 +203,7 @@ describe('an identity whose credentials GitHub refuses', () => {
     expect(refuse(once, 'unauthorized', at + 1)).toBe(once)
   })
 
-  it('starts with a short wait again after a longer pause, or when somebody lifts the block', () => {
+  it('starts with a short wait again after a pause, or when the block is lifted', () => {
     const once = refuse(newBudget('me', at), 'unauthorized', at)
     const later = at + 10 * 60 * minute
     expect(refuse(once, 'unauthorized', later).blockedSince).toBe(later)

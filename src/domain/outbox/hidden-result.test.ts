@@ -57,7 +57,7 @@ it('an active run shows nothing again', () => {
   expect(covered({ ...five, state: 'running' }, [own, other('10')])).toBeNull()
 })
 
-it('an end without a result is covered by a result, but not by another end without a result', () => {
+it('an end without a result is covered by a result, but not by another such end', () => {
   const cancelled: Run = { ...five, state: 'cancelled' }
   expect(covered(cancelled, [own, other('10')])).toBeNull()
   const passed = check({ id: 'run_5', round: 1 }, '10', { content: '{"conclusion":"success"}' })

@@ -131,7 +131,7 @@ describe('the time at which a version is sent', () => {
     expect(next(held, end)?.delivery).toMatchObject({ leaseId: 'req_1', dueAt: leasedUntil })
   })
 
-  it('a newer version gets all its tries and preparations, however the version before ended', () => {
+  it('a newer version gets all its tries, however the version before ended', () => {
     const protocol = { failedSends: 3, unclear: 2, preparations: 3 }
     const failed = aDelivery({ status: 'FAILED', wait: null, closedAt: now, protocol })
     expect(next(failed, end)?.delivery.protocol).toEqual({})

@@ -72,7 +72,7 @@ function claimsOf({ headers }: Seen): Claims {
 }
 
 describe('a call in a repository', () => {
-  it('finds the installation as the App and uses its token, however long the token is', async () => {
+  it('finds the installation as the App and uses its token, of any length', async () => {
     const { look, clock } = setUp()
     expect(await look()).toMatchObject({ headSha: 'b' })
     expect(api.calls()).toEqual([lookUp, mint, pull])
@@ -107,7 +107,7 @@ describe('a call in a repository', () => {
     expect(api.calls().filter((call) => call !== pull)).toEqual([lookUp, mint])
   })
 
-  it('never uses the token of another client in the same process, whatever the ids are', async () => {
+  it('never uses the token of another client in the process, whatever the ids are', async () => {
     const other = await startFakeApi()
     try {
       const { look } = setUp()

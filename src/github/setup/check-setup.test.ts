@@ -315,7 +315,7 @@ describe('as an App', () => {
     if (level === 'problem') expect(remedy).toMatch(/secret as in GITHUB_WEBHOOK_SECRET/)
   })
 
-  it('an App that is not installed, is suspended or has too few permissions is reported', async () => {
+  it('an App that is not installed, suspended or short of permissions is reported', async () => {
     const nowhere = await setUp({ installations: [] }).checkSetup()
     expect(troubles(nowhere)).toEqual(['problem github.installations: The App is not installed.'])
     const old = { ...permissions, checks: 'read', statuses: undefined }

@@ -106,7 +106,7 @@ describe('bodies that are not verified yet', () => {
     await used(0)
   })
 
-  test('use room only for the bytes that have arrived, and give it back when the sender leaves', async () => {
+  test('use room only for arrived bytes, and give it back when the sender leaves', async () => {
     const { bodies, begin, used } = room()
     const { stream, read } = begin(20)
     await used(20)

@@ -130,6 +130,6 @@ function asBadRequest(error: unknown): never {
 const unsigned = (): HttpProblem =>
   new HttpProblem(401, 'bad_signature', 'The signature is missing or wrong.', {
     hint:
-      'Set the same secret in the webhook on GitHub and in GITHUB_WEBHOOK_SECRET. In the sandbox, ' +
-      'sign with the secret in the file webhook-secret of the data folder.',
+      'Set the same secret in the webhook on GitHub and in GITHUB_WEBHOOK_SECRET. ' +
+      'In the sandbox, sign with the secret in the file webhook-secret of the data folder.',
   })

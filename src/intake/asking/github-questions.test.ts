@@ -75,7 +75,7 @@ describe('a question', () => {
     expect(asked).toEqual([])
   })
 
-  it('without an answer waits until the time that GitHub named, and blocks no other question', async () => {
+  it('without an answer waits until GitHub’s time, and blocks no other question', async () => {
     const { role, blocks } = world(() => Promise.reject(refusal('unanswered', wallNow + 7000)))
     await expect(role()).rejects.toMatchObject({ notBefore: storeNow + 7000 })
     const { role: plain } = world(() => Promise.reject(new Error('no route')))
@@ -107,7 +107,7 @@ describe('a question', () => {
     },
   )
 
-  it('is also asked if GitHub refuses us an identity there, because a refusal is an answer', async () => {
+  it('is asked if GitHub refuses us an identity there, but not if that is unknown', async () => {
     const nobody = () => Promise.reject(refusal('not_installed'))
     expect(await world(async () => 'write', nobody).role()).toBe('write')
     const silent = () => Promise.reject(refusal('unanswered'))

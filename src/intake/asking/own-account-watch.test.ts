@@ -21,7 +21,7 @@ function watch(...answers: (OwnAccount | null | Error)[]) {
   return { watching, said, left: answers }
 }
 
-it('the own account is unknown before the first question, and that question ends with any answer', async () => {
+it('any answer ends the first question for the own account', async () => {
   for (const answer of [app, null, new Error('502')]) {
     const { watching } = watch(answer)
     expect(watching.current()).toBeNull()

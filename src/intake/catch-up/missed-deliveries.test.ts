@@ -298,7 +298,7 @@ describe('a webhook that GitHub cannot return', () => {
     expect([scene.asked, scene.read?.owed]).toEqual([[], undefined])
   })
 
-  it('among many others: a pass stops after three in a row, and the next one continues', async () => {
+  it('among many: a pass stops after three in a row, and the next one continues', async () => {
     const scene = new Scene()
     scene.send(10, () => true)
     for (const { guid } of scene.record) scene.broken.set(guid, failure('unanswered'))

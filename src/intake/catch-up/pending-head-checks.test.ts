@@ -40,7 +40,7 @@ it('a pass does not count heads that need no check any more', async () => {
   expect([asked, skipped, left]).toEqual([['run_7 7'], [], 0])
 })
 
-it('a pass reports the heads that GitHub could not be asked about, and those that were given up', async () => {
+it('a pass reports heads it could not ask GitHub about, and heads it gave up', async () => {
   const givenUp = { ...owed(2), givenUp: true }
   const failed = () => Promise.reject(new GitHubNotAsked(new Error('no route')))
   const { skipped } = await pass([owed(1), givenUp], failed)

@@ -128,7 +128,7 @@ it('each pass checks ten quiet repositories in turn, and reports the next ones',
   expect(pages.filter((page) => page.startsWith('quiet/'))).toHaveLength(25)
 })
 
-it('a quiet repository that cannot be asked about is reported, and the pass still counts as whole', async () => {
+it('a quiet repository that cannot be read is reported, and the pass is still whole', async () => {
   const about = { route: 'GET /', status: 404, requestId: 'r', githubRequestId: null }
   const whoFails = new GitHubError(trouble('not_installed'), about)
   const { pass, looked } = sceneOf({ repositories: 0, quiet: 1, whoFails })
@@ -148,7 +148,7 @@ it('the next passes continue a list of more than ten pages', async () => {
   expect(new Set(asked).size).toBe(2450)
 })
 
-it('each pass asks for fifty pull requests that are in no list, until all were asked for', async () => {
+it('each pass asks for fifty pull requests that are in no list, until none is left', async () => {
   const active = Array.from({ length: 120 }, (_, i) => 1000 - i)
   const { pass, asked } = sceneOf({ active })
   const reports = [await pass(), await pass(), await pass()]
@@ -160,7 +160,7 @@ it('each pass asks for fifty pull requests that are in no list, until all were a
   expect(asked).toEqual(active.toReversed())
 })
 
-it('a limit on the question for our identity blocks the App: no other repository is asked about', async () => {
+it('a limit on the question for our identity blocks the App: nothing else is asked', async () => {
   const about = { route: 'GET /x', status: 429, requestId: '1', githubRequestId: null }
   const whoFails = new GitHubError(trouble('rate_limited', { until: startedAt + 5000 }), about)
   const { pass, blocks, askedWho } = sceneOf({ repositories: 20, whoFails })
@@ -169,7 +169,7 @@ it('a limit on the question for our identity blocks the App: no other repository
 })
 
 describe('a stop', () => {
-  it('asks about no more pull requests of a list, and the next pass checks all of them', async () => {
+  it('asks about no more of a list, and the next pass checks all of it', async () => {
     const { pass, asked, looked } = sceneOf({ pulls: 150 })
     await pass(() => asked.length >= 3)
     expect([asked.length, looked.size]).toEqual([3, 0])

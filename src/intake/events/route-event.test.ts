@@ -277,7 +277,7 @@ describe('a check', () => {
     two: { rerunOn, status: { context: 'acme/two' } },
   }
 
-  it('that is rerun by its name reruns the type with that name, and no `when` rule is asked', () => {
+  it('that is rerun by its name reruns the type of that name without its `when` rule', () => {
     expect(route('check_run', again('acme/one'), types)).toMatchObject([
       { to: 'rerun', type: 'one' },
     ])

@@ -47,7 +47,7 @@ it('the result stays unknown if the server no longer knows it, or is another ser
   await expect(ask('77', new Error('it is in the future')).fate).rejects.toBe(unanswered)
 })
 
-it('the question is given up after a while, and the caller gets an error that says unknown', async () => {
+it('the question is given up after a while, with an error that says unknown', async () => {
   const { fate, asked } = ask('77', away)
   await expect(fate).rejects.toMatchObject({ code: 'store_unreachable', hint: /unknown/ })
   await expect(fate).rejects.toBeInstanceOf(StoreUnavailableError)

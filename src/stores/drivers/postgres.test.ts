@@ -88,7 +88,7 @@ describe('the driver repeats', () => {
     },
   )
 
-  it('two inserts of one unique value at once, and the later one sees the earlier one', async () => {
+  it('two inserts of one unique value at once, and the later sees the earlier', async () => {
     const once = (value: string) =>
       function* (): Verb<string> {
         const [found] = yield raw(`SELECT value FROM store_state WHERE key = 'k'`)
@@ -142,7 +142,7 @@ describe('the driver repeats', () => {
   })
 })
 
-it('a verb that loses every race is given up after 100 tries, and each try is reported', async () => {
+it('a verb that loses every race is given up after 100 tries, each reported', async () => {
   const told: string[] = []
   const clock = { ...systemClock, monotonicMs: () => 0 }
   const onRepeat = (what: string) => void told.push(what)
@@ -312,7 +312,7 @@ describe('the clock', () => {
     expect(Math.abs(ahead.node.now() - (await serverNow()))).toBeLessThan(nearMs)
   })
 
-  it('lets no other node take a lease before it ends, however the nodes’ clocks differ', async () => {
+  it('lets no other node take a lease early, however the nodes’ clocks differ', async () => {
     const nodes = await Promise.all([openNode(-60_000), openNode(60_000)])
     const [slow, fast] = nodes.map(
       ({ node }) =>
@@ -333,7 +333,7 @@ describe('the clock', () => {
     expect(answer.run!.fence).toBeGreaterThan(held.run!.fence)
   })
 
-  it('that was not compared for long is unknown, and the store is not ready until it is compared', async () => {
+  it('that was not compared for long is unknown, and the store is not ready', async () => {
     const { node, jump, measure, measures } = await openNode(0)
     await node.ping()
     jump(91_000)

@@ -217,7 +217,7 @@ describe('a database in memory', () => {
 })
 
 describe('a database file', () => {
-  it('has one server or worker at a time, and any number of other processes beside it', async () => {
+  it('has one server or worker at a time, and any number of other processes', async () => {
     const server = openStore(true)
     expect(() => openStore(true)).toThrow(
       expect.objectContaining({

@@ -76,7 +76,7 @@ it('the batcher sends claims of one turn together, one per subject, in order', a
   expect(answers.map(({ runKey }) => runKey)).toEqual(names)
 })
 
-it('the batcher sends batches in sizes of powers of two, and the others directly after them', async () => {
+it('the batcher sends batches in powers of two, one directly after the other', async () => {
   const { batcher, batches } = batcherByHand()
   const all = [1, 2, 3, 4, 5, 6, 7].map((pr) => batcher.ask(claim(`n${pr}`, pr)))
   await nextTurn()
@@ -89,7 +89,7 @@ it('the batcher sends batches in sizes of powers of two, and the others directly
   await Promise.all(all)
 })
 
-it('the batcher does not send a claim while an earlier one of its subject is being processed', async () => {
+it('the batcher sends no claim while an earlier one of its subject is under way', async () => {
   const { batcher, batches } = batcherByHand()
   const first = batcher.ask(claim('a1', 1))
   await nextTurn()
@@ -103,7 +103,7 @@ it('the batcher does not send a claim while an earlier one of its subject is bei
   await Promise.all([first, ...later])
 })
 
-it('the batcher has at most two batches of limited size open, however many claims come', async () => {
+it('the batcher has at most two bounded batches open, however many claims come', async () => {
   const { batcher, batches } = batcherByHand()
   const all = Array.from({ length: 200 }, (_, i) => batcher.ask(claim(`n${i}`, i)))
   await nextTurn()
@@ -216,7 +216,7 @@ it('claims that wait for other writers do not keep the slots of the batches', as
   expect(batches).toHaveLength(6)
 })
 
-it('all claims fail at once when the store is down, and later ones work when it is back', async () => {
+it('all claims fail at once when the store is down, and work when it is back', async () => {
   const { batcher, batches } = batcherByHand()
   const all = Promise.allSettled([1, 2].map((pr) => batcher.ask(claim(`n${pr}`, pr))))
   await nextTurn()

@@ -1,8 +1,7 @@
 /** Tables `delivery` and `delivery_attempt`. Every write checks and raises `rev`. */
-import type { DeliveryAttempt, Delivery } from '../../domain/outbox/delivery.ts'
+import type { Delivery, DeliveryAttempt, ProtocolState } from '../../domain/outbox/delivery.ts'
 import type { QueueHead } from '../../domain/outbox/queue.ts'
-import { priorities } from '../../domain/outbox/queue.ts'
-import { withQueueFields } from '../../domain/outbox/queue.ts'
+import { priorities, withQueueFields } from '../../domain/outbox/queue.ts'
 import { LostRace } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { inPieces, join, padded, sql, tuples } from '../sql.ts'
@@ -100,7 +99,6 @@ export type DeliveryOutline = Pick<
   | 'leasedUntil'
   | 'attemptId'
   | 'providerId'
-  | 'protocol'
   | 'changedAt'
   | 'errorCode'
 >
@@ -120,11 +118,10 @@ const outline = table<DeliveryOutline>(
     'leasedUntil',
     'attemptId',
     'providerId',
-    'protocol',
     'changedAt',
     'errorCode',
   ],
-  { flags: ['final'], json: ['protocol'] },
+  { flags: ['final'] },
 )
 
 const head = table<QueueHead>(['id', 'queue', 'priority', 'waitsSince', 'dueAt'])
@@ -137,6 +134,24 @@ export function* selectDeliveries(rest: Sql): Verb<Delivery[]> {
 export function* selectOutlines(rest: Sql): Verb<DeliveryOutline[]> {
   const rows = yield sql`SELECT ${outline.columns} FROM delivery WHERE ${rest}`
   return rows.map((row) => outline.decode(row))
+}
+
+const protocolBytesMax = 4096
+
+/**
+ * The protocol state of these, by id. A state that keeps texts of other runs may be large: if it is
+ * above 4 KB, it is not read, and is missing here.
+ */
+export function* selectSmallProtocols(ids: readonly string[]): Verb<Map<string, ProtocolState>> {
+  const found = new Map<string, ProtocolState>()
+  for (const piece of inPieces(ids)) {
+    const rows = yield sql`SELECT id, protocol FROM delivery
+      WHERE id IN (${join(piece)}) AND octet_length(protocol) <= ${protocolBytesMax}`
+    for (const row of rows) {
+      found.set(row['id'] as string, JSON.parse(row['protocol'] as string) as ProtocolState)
+    }
+  }
+  return found
 }
 
 export function* selectDelivery(id: string): Verb<Delivery | null> {

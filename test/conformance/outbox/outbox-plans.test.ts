@@ -24,6 +24,7 @@ import {
   selectAttempts,
   selectNamed,
   selectQueueHeads,
+  selectSmallProtocols,
 } from '../../../src/stores/tables/delivery-table.ts'
 import { selectOthersAt, selectWithCheckAt } from '../../../src/stores/tables/run-table.ts'
 import { firstUnclosed, selectUnclosed } from '../../../src/stores/tables/unclosed-run-table.ts'
@@ -93,6 +94,7 @@ function statements(): [string, Sql][] {
       'run_7',
       'run_8',
     ]),
+    'the protocol state of some': selectSmallProtocols(['del_7', 'del_8', 'del_9']),
     'the tries of one': selectAttempts(sql`delivery_id = ${'del_7'} ORDER BY id DESC LIMIT 100`),
   })
 }
@@ -171,6 +173,21 @@ describe('SQLite', () => {
       SELECT ${otherRow}, 'installation' || i || ' github-status', i FROM n`)
     expect(looks()).toEqual(before)
     db.exec('ROLLBACK TO many')
+  })
+
+  it('counting what is open leaves a large protocol state unread', () => {
+    db.exec('SAVEPOINT large')
+    const size = (id: string, bytes: number): void => {
+      const protocol = JSON.stringify({ recreatedFrom: 'x'.repeat(bytes) })
+      db.prepare('UPDATE delivery SET protocol = ? WHERE id = ?').run(protocol, id)
+    }
+    size('del_7', 4000)
+    size('del_8', 4100)
+    const read = driveNow(selectSmallProtocols(['del_7', 'del_8', 'del_9']), ({ text, params }) =>
+      db.prepare(text).all(...params),
+    )
+    expect([...read.keys()].sort()).toEqual(['del_7', 'del_9'])
+    db.exec('ROLLBACK TO large')
   })
 
   it('what a run published under a name is found by all of that', () => {

@@ -122,7 +122,7 @@ describe('an attempt that sent nothing', () => {
     expect(types(change)).toEqual(['delivery.failed'])
   })
 
-  it('makes the delivery FAILED at once if GitHub refuses it; a newer version is still tried', () => {
+  it('makes the delivery FAILED if GitHub refuses it; a newer version is still tried', () => {
     expect(end({ what: 'permanent', trouble }).delivery).toMatchObject({
       ...{ status: 'FAILED', reason: 'trouble', errorText: 'what went wrong' },
     })
@@ -136,7 +136,7 @@ describe('an attempt that sent nothing', () => {
     expect(delivery.deadlineAt).toBe(leased().deadlineAt + 60_000)
   })
 
-  it('is tried again after a pause if its time was over before it left, but not after the deadline', () => {
+  it('is tried again if its time was over before it left, but not after the deadline', () => {
     const sought = { action: 'create', since: now, looks: 2 } as const
     const { delivery } = end({ what: 'not_sent' }, leased({ protocol: { sought } }))
     expect(delivery).toMatchObject({ status: 'PENDING', tries: 1, dueAt: now + 1000 })

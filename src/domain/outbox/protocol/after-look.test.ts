@@ -48,7 +48,7 @@ describe('a look for a delivery that may have been sent', () => {
     expect(delivery.protocol.surplus).toBeUndefined()
   })
 
-  it('finds it with the right text at the first look: it counts as sent, and the audit says why', () => {
+  it('finds it with the right text at the first look: it is sent, and the audit says why', () => {
     const check = {
       channel: 'github-check',
       name: 'check',
@@ -82,7 +82,7 @@ describe('a look for a delivery that may have been sent', () => {
     expect(twice.protocol.unsettled).toBe(true)
   })
 
-  it('finds text by our account that none of our keys signed: the delivery is held for a person', () => {
+  it('finds text by our account that no key signed: the delivery is held for a person', () => {
     const change = look([], doubtful(), true)
     expect(change.delivery).toMatchObject({ status: 'PENDING', wait: 'held', dueAt: null })
     expect(types(change)).toEqual(['delivery.in_doubt'])
@@ -200,7 +200,7 @@ describe('settling', () => {
     expect(delivery.dueAt).toBe(now + around.rules.confirmDelayMs)
   })
 
-  it('after a restore leaves a removed comment away, and sends a status that is missing from the list', () => {
+  it('after a restore does not repeat a removed comment, but sends a missing status', () => {
     const restored = { laterKeys: [] }
     const protocol = { unsettled: true as const, restored, settle: { step: 0, at: now } }
     const comment = afterSettle(unsettled(0, { protocol, final: true }), [], around)

@@ -15,7 +15,7 @@ it('the first output on a thread that is older than the store is looked for', ()
   expect(nextStep(first, channel, true, now)).toEqual({ what: 'look-first' })
 })
 
-it('an output that a restored store may not know is looked for, however young its thread is', () => {
+it('an output that a restored store may not know is looked for, even on a new thread', () => {
   const forgotten = { ...first, protocol: { restored: { laterKeys: [] } } }
   expect(nextStep(forgotten, channel, false, now)).toEqual({ what: 'look-first' })
   const sought = { ...forgotten, protocol: { ...forgotten.protocol, looked: true as const } }

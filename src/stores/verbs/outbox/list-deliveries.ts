@@ -2,7 +2,7 @@
  * Deliveries for people: lists, newest first, and a summary of what is open. All reads are bounded.
  */
 import { anchorTarget } from '../../../domain/outbox/announce.ts'
-import type { Delivery, DeliveryWait } from '../../../domain/outbox/delivery.ts'
+import type { Delivery, DeliveryWait, ProtocolState } from '../../../domain/outbox/delivery.ts'
 import { deliveryWaits, waitOf } from '../../../domain/outbox/delivery.ts'
 import { mayArriveLate } from '../../../domain/outbox/protocol/follow-up.ts'
 import type { TokenLimits } from '../../../domain/token-limits.ts'
@@ -19,7 +19,12 @@ import type { Sql, Verb } from '../../sql.ts'
 import { join, raw, sql } from '../../sql.ts'
 import { inRepositories, ofTypes } from '../tokens/within-limits.ts'
 import type { DeliveryOutline } from '../../tables/delivery-table.ts'
-import { deliveriesAt, selectDeliveries, selectOutlines } from '../../tables/delivery-table.ts'
+import {
+  deliveriesAt,
+  selectDeliveries,
+  selectOutlines,
+  selectSmallProtocols,
+} from '../../tables/delivery-table.ts'
 
 const countMax = 1000
 const shownMax = 10
@@ -83,8 +88,10 @@ export function* outboxBacklog(now: number): Verb<OutboxBacklog> {
     number
   >
   for (const delivery of open) counts[waitOf(delivery, now) ?? 'due'] += 1
-  const unreported = [...open, ...failed]
-    .filter((delivery) => delivery.final && mayShowWork(delivery))
+  const ends = [...open, ...failed].filter(({ final, kind }) => final && kind === 'state')
+  const protocols = yield* selectSmallProtocols(ends.map(({ id }) => id))
+  const unreported = ends
+    .filter((delivery) => mayShowWork(delivery, protocols.get(delivery.id)))
     .toSorted((a, b) => a.changedAt - b.changedAt)
   return {
     open: counts,
@@ -99,9 +106,14 @@ export function* outboxBacklog(now: number): Verb<OutboxBacklog> {
 
 /**
  * Whether GitHub may show at this target that work goes on: a version that says so was sent, or an
- * unanswered request may have put it there. If GitHub refused all of them, it shows nothing.
+ * unanswered request may have put it there. If GitHub refused all of them, it shows nothing. A
+ * target whose protocol state is too large to read counts, because other runs published there.
  */
-function mayShowWork({ attemptId, providerId, protocol }: DeliveryOutline): boolean {
+function mayShowWork(
+  { attemptId, providerId }: DeliveryOutline,
+  protocol: ProtocolState | undefined,
+): boolean {
+  if (protocol === undefined) return true
   const isUnanswered =
     attemptId !== null || protocol.doubt !== undefined || mayArriveLate({ protocol })
   return protocol.showsWork === true && (providerId !== null || isUnanswered)
