@@ -34,7 +34,7 @@ function claim(head: string, eventAt: number | null, over: Partial<HeadClaim> = 
   return { pair: head, headSha: head, beforeSha: null, headMaking: true, eventAt, ...over }
 }
 
-const fresh: HeadKnowledge = { repeated: false, currentHeardAt: null }
+const fresh: HeadKnowledge = { repeated: false, currentEventAt: null }
 const newer = (orderAt: number | null, unclear = false) => ({ rank: 'newer', orderAt, unclear })
 const current = (orderAt: number | null) => ({ rank: 'current', orderAt, unclear: false })
 const stale = { rank: 'stale', orderAt: null, unclear: false }
