@@ -76,8 +76,8 @@ export interface QuietRepositories {
 }
 
 /**
- * Everything that GitHub sent before `to` was checked, and everything from `gap.from` on. What lies
- * between is read from the cursor on. This holds whichever process wrote it last.
+ * Everything that GitHub sent before `to` was checked, and everything from `gap.from` on. The part
+ * between them is read from the cursor on. This is true whichever process wrote it last.
  */
 export interface DeliveriesRead {
   readonly to: number

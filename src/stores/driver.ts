@@ -51,7 +51,7 @@ export type OnRepeat = (what: 'again' | 'given_up', cause: unknown) => void
 /** A compare-and-set found that somebody else was faster. Drivers run the verb again. */
 export class LostRace extends Error {}
 
-/** Drives a verb against statements that answer at once. */
+/** Runs a verb whose statements are answered synchronously. */
 export function driveNow<T>(verb: Verb<T>, query: (statement: Sql) => readonly object[]): T {
   let step = verb.next()
   while (step.done !== true) {

@@ -27,7 +27,7 @@ export class Presence {
   readonly #continuity = new Continuity()
   #begun = false
   #serves = false
-  /** Of any server. */
+  /** The last sign of life of any server. */
   #aliveAt: number | null = null
   #aliveStoredAt: number | null = null
   #restoredAt: number | null = null
@@ -129,7 +129,7 @@ function* readStored(): Verb<Stored> {
   }
 }
 
-/** To what others may have added meanwhile. */
+/** Adds them to what other processes may have stored meanwhile. */
 function* addInterruptions(own: readonly Interruption[], now: number): Verb<void> {
   const stored = parse(yield* lockState('interruptions', '[]'))
   yield* writeState('interruptions', JSON.stringify(recentOf([...stored, ...own], now)))

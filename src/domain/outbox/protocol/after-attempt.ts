@@ -203,9 +203,9 @@ function afterSuccess(
     sought: _sought,
     lost: _lost,
     recreatedFrom: _from,
-    ...known
+    ...others
   } = delivery.protocol
-  const { failedSends: _sends, unclear: _unclear, ...protocol } = known
+  const { failedSends: _sends, unclear: _unclear, ...protocol } = others
   if (!mayArriveLate({ protocol })) return { ...protocol, looked: true }
   const at = settleAt(0, now, rules)
   const settle = delivery.kind === 'state' && at !== null ? { step: 0, at } : null
@@ -271,8 +271,8 @@ function refused(
   if (!isOpen(delivery) || isNewestVersion(attempt, delivery))
     return fail(delivery, trouble, around)
   const { code, text } = trouble
-  const known = { ...withoutFollowUps(delivery), errorCode: code, errorText: text }
-  const next = scheduleNewest(known, around)
+  const withError = { ...withoutFollowUps(delivery), errorCode: code, errorText: text }
+  const next = scheduleNewest(withError, around)
   const { now, rules } = around
   const soonest = next.final ? now : now + rules.coalesceMs
   return { delivery: { ...next, dueAt: Math.max(next.dueAt ?? now, soonest) }, audits: [] }
@@ -305,14 +305,14 @@ function putInDoubt(
   const soonest =
     end.looks === 2 ? now : now + backoffMs(tries, jitter, retryRulesOf(delivery, rules))
   const dueAt = Math.max(soonest, after ?? 0)
-  const known = { ...delivery, tries, dueAt, errorCode: code, errorText: text }
+  const withError = { ...delivery, tries, dueAt, errorCode: code, errorText: text }
   const { action, startedAt } = attempt
   const audits = [
     auditOf(delivery, 'delivery.in_doubt', { ...trouble, action, attempt_id: attempt.id }),
   ]
   if (!isOpen(delivery)) {
     const ends = dueAt > delivery.deadlineAt ? endFollowUps(delivery, trouble) : null
-    return ends ?? { delivery: known, audits }
+    return ends ?? { delivery: withError, audits }
   }
   const { protocol } = withFailedSend({
     ...delivery,
@@ -322,7 +322,7 @@ function putInDoubt(
     const failed = failPastDeadline({ ...delivery, protocol }, trouble, now)
     return { ...failed, audits: [...audits, ...failed.audits] }
   }
-  return { delivery: { ...known, wait: 'in_doubt', protocol }, audits }
+  return { delivery: { ...withError, wait: 'in_doubt', protocol }, audits }
 }
 
 /**

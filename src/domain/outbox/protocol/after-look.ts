@@ -66,8 +66,8 @@ function sendAgain(
   const { doubt: _looked, ...protocol } = delivery.protocol
   const sought = { ...doubt, ...(isTurn && { isTurn: true as const }) }
   const sent = { ...delivery, protocol: { ...protocol, looked: true as const, sought } }
-  const known = withScan(sent, doubt.action, around)
-  return { delivery: { ...known, wait: 'due', dueAt: around.now }, audits: [] }
+  const withScanPlanned = withScan(sent, doubt.action, around)
+  return { delivery: { ...withScanPlanned, wait: 'due', dueAt: around.now }, audits: [] }
 }
 
 /** The channel has no look, and its policy is to send again. */
@@ -135,31 +135,31 @@ function adopt(
 ): DeliveryChange {
   const { now } = around
   const { doubt, sought: _sought, lost: _lost, ...protocol } = delivery.protocol
-  const found =
+  const foundProtocol =
     delivery.providerId === kept.providerId ? protocol : withWriteCounted(around.channel, protocol)
   const surplus = copies.map(({ providerId }) => providerId)
-  const known: Delivery = {
+  const adopted: Delivery = {
     ...delivery,
     providerId: kept.providerId,
     providerUrl: kept.url ?? delivery.providerUrl,
     announcedFence: delivery.versionFence,
     // The look may have been for an older version, but a newer version may be shown.
     sentHash: kept.hash ?? delivery.sentHash,
-    protocol: { ...found, looked: true, ...(surplus.length > 0 && { surplus }) },
+    protocol: { ...foundProtocol, looked: true, ...(surplus.length > 0 && { surplus }) },
   }
   const audits = adoptAudits(delivery, kept, doubt !== undefined)
   if (!kept.current && doubt !== undefined && hasNoRetriesLeft(delivery, around.rules)) {
     const change = failWithoutRetries(
-      known,
+      adopted,
       { code: 'not_current', text: 'it shows something older' },
       around,
     )
     return { ...change, audits: [...audits, ...change.audits] }
   }
-  if (!kept.current) return { delivery: { ...known, wait: 'due', dueAt: now }, audits }
+  if (!kept.current) return { delivery: { ...adopted, wait: 'due', dueAt: now }, audits }
   const { versionFence, versionSeq } = delivery
   const shown: Delivery = {
-    ...known,
+    ...adopted,
     sentFence: versionFence,
     sentSeq: versionSeq,
     sentHash: hash,
@@ -168,7 +168,7 @@ function adopt(
     coalesced: 0,
     errorCode: null,
     errorText: null,
-    protocol: withShowsWork(known, withoutFailedSends(withSettling(known, around))),
+    protocol: withShowsWork(adopted, withoutFailedSends(withSettling(adopted, around))),
   }
   return { delivery: close(shown, 'SENT', null, now), audits }
 }
@@ -260,8 +260,8 @@ function recreateOrSkip(delivery: Delivery, now: number): DeliveryChange {
     }
   }
   const recreated = providerId === null ? {} : { recreatedFrom: providerId }
-  const known = { ...protocol, looked: true as const, recreatedFence: versionFence, ...recreated }
-  return { delivery: reopen({ ...without, protocol: known }, now), audits: lost }
+  const next = { ...protocol, looked: true as const, recreatedFence: versionFence, ...recreated }
+  return { delivery: reopen({ ...without, protocol: next }, now), audits: lost }
 }
 
 /** Rule 6: of two, the one with the lower id is kept and updated, then the other one is removed. */
@@ -281,16 +281,16 @@ export function afterScan(
     return { delivery: withFollowUpDue({ ...delivery, protocol }, now), audits: [] }
   }
   const surplus = copies.map(({ providerId }) => providerId)
-  const known: Delivery = {
+  const adopted: Delivery = {
     ...delivery,
     providerId: kept.providerId,
     providerUrl: kept.url ?? delivery.providerUrl,
     protocol: { ...protocol, ...(surplus.length > 0 && { surplus }) },
   }
   if (kept.current || delivery.kind === 'message') {
-    return { delivery: withFollowUpDue(known, now), audits: [] }
+    return { delivery: withFollowUpDue(adopted, now), audits: [] }
   }
-  return { delivery: reopenUnlessGivenUp(known, now), audits: [] }
+  return { delivery: reopenUnlessGivenUp(adopted, now), audits: [] }
 }
 
 /**

@@ -115,9 +115,9 @@ export function prepareLater(
   around: Circumstances,
 ): DeliveryChange {
   const preparations = (delivery.protocol.preparations ?? 0) + (counted ? 0 : 1)
-  const known = { ...delivery, protocol: { ...delivery.protocol, preparations } }
-  if (preparations >= around.rules.preparationsMax) return fail(known, trouble, around)
-  return lookLater(known, trouble, null, around)
+  const withCount = { ...delivery, protocol: { ...delivery.protocol, preparations } }
+  if (preparations >= around.rules.preparationsMax) return fail(withCount, trouble, around)
+  return lookLater(withCount, trouble, null, around)
 }
 
 export function failPastDeadline(
@@ -137,23 +137,23 @@ export function failPastDeadline(
 /** The target can no longer be read, so the last known state of it stays. */
 export function endFollowUps(delivery: Delivery, trouble: Trouble): DeliveryChange {
   const { code, text } = trouble
-  const known = { ...withoutFollowUps(delivery), errorCode: code, errorText: text }
+  const withError = { ...withoutFollowUps(delivery), errorCode: code, errorText: text }
   const data = { reason: 'deadline', ...trouble, provider_id: delivery.providerId, shows: null }
   return {
-    delivery: { ...known, tries: 0, dueAt: null },
+    delivery: { ...withError, tries: 0, dueAt: null },
     audits: [auditOf(delivery, 'delivery.settled', data)],
   }
 }
 
 export function fail(delivery: Delivery, trouble: Trouble, { now }: Circumstances): DeliveryChange {
   const { code, text } = trouble
-  const known = { ...delivery, errorCode: code, errorText: text }
+  const withError = { ...delivery, errorCode: code, errorText: text }
   // A closed delivery keeps its status if a follow-up fails.
   if (!isOpen(delivery)) {
-    return { delivery: { ...withoutFollowUps(known), dueAt: null }, audits: [] }
+    return { delivery: { ...withoutFollowUps(withError), dueAt: null }, audits: [] }
   }
   return {
-    delivery: close(known, 'FAILED', code, now),
+    delivery: close(withError, 'FAILED', code, now),
     audits: [auditOf(delivery, 'delivery.failed', { reason: code, text })],
   }
 }

@@ -30,10 +30,10 @@ export function* refuseComment(
   const placed = (yield* placeClaims(context, [claim])).get(0)
   if (placed === undefined) throw new LostRace('the subject of a comment is gone')
   const { subject } = placed
-  const [known] = yield* selectRuns(sql`subject_id = ${subject.id} AND pair = ${claim.pair}`)
-  const run = known ?? (yield* storeRefused(context, claim, subject))
+  const [existingRun] = yield* selectRuns(sql`subject_id = ${subject.id} AND pair = ${claim.pair}`)
+  const run = existingRun ?? (yield* storeRefused(context, claim, subject))
   // If the run existed before, the comment alone is the cause.
-  const causeId = known === undefined ? run.fence : (claim.causeId ?? null)
+  const causeId = existingRun === undefined ? run.fence : (claim.causeId ?? null)
   yield* publishAnswer(context, run, subject.scope, comment, causeId)
   return run
 }
