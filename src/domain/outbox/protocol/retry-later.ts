@@ -190,7 +190,9 @@ export function waitForIdentity(
   return { delivery: waiting, audits: [] }
 }
 
-/** A closed delivery cannot wait in a queue, so it is due again at once. */
+/**
+ * It waits in the queue until a slot is free. A closed delivery can only wait in a repair queue.
+ */
 export function waitInQueue(delivery: Delivery, queue: string, now: number): DeliveryChange {
   const wait = isOpen(delivery) && delivery.wait !== 'in_doubt' ? 'budget' : delivery.wait
   return { delivery: { ...inQueue(delivery, queue), wait, dueAt: now }, audits: [] }
