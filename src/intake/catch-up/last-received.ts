@@ -3,7 +3,7 @@ import type { CatchUpStore } from '../../store/catch-up-store.ts'
 import type { InboxEntry } from '../../domain/inbox.ts'
 import type { StorePart } from '../../store.ts'
 import { parsePayload, unpackBody } from '../events/payload.ts'
-import { baseRefOf, type ReceivedState } from './seen-pull.ts'
+import { baseRefOf, type ReceivedState } from './missed-events.ts'
 import { laneOf, readEvent, reconcileEvent, type WebhookEvent } from '../events/webhook-event.ts'
 
 export type ReceivedStore = StorePart<{ inbox: 'list' | 'body' }> & {
@@ -18,18 +18,18 @@ const draftActions = ['opened', 'ready_for_review', 'converted_to_draft']
 
 export async function lastReceived(
   store: ReceivedStore,
-  seen: WebhookEvent,
+  event: WebhookEvent,
 ): Promise<ReceivedState> {
-  const lane = laneOf(seen)
+  const lane = laneOf(event)
   const last = await readEntry(store, await newestOf(store, lane))
   // A label event after a change of base names the new base, but no run started for that change.
-  const made = await readEntry(store, await store.catchUp.lastEvent({ lane, made: true }))
+  const headEvent = await readEntry(store, await store.catchUp.lastEvent({ lane, made: true }))
   return {
     last,
-    headSha: made?.head?.headSha ?? null,
-    baseRef: made && baseRefOf(made.payload),
+    headSha: headEvent?.head?.headSha ?? null,
+    baseRef: headEvent && baseRefOf(headEvent.payload),
     isOpen: await store.catchUp.hasStateEvent(lane, 'open'),
-    wasDraft: await wasDraft(store, lane, [made, last]),
+    wasDraft: await wasDraft(store, lane, [headEvent, last]),
   }
 }
 
