@@ -34,7 +34,7 @@ function claim(head: string, eventAt: number | null, over: Partial<HeadClaim> = 
   return { pair: head, headSha: head, beforeSha: null, headMaking: true, eventAt, ...over }
 }
 
-const fresh: HeadKnowledge = { repeated: false, currentHeardAt: null }
+const fresh: HeadKnowledge = { repeated: false, currentEventAt: null }
 const newer = (orderAt: number | null, unclear = false) => ({ rank: 'newer', orderAt, unclear })
 const current = (orderAt: number | null) => ({ rank: 'current', orderAt, unclear: false })
 const stale = { rank: 'stale', orderAt: null, unclear: false }
@@ -138,10 +138,10 @@ describe('a mention of another head', () => {
   })
 
   it('is stale if it is earlier than the last event of an unverified current head', () => {
-    const heard = { ...fresh, currentHeardAt: later }
-    expect(rankHead(mention(4), headed(null, 3), heard)).toEqual(stale)
-    expect(rankHead(mention(5), headed(null, 3), heard)).toEqual(staleToBeAsked)
-    expect(rankHead(mention(later), headed(null, 3), heard)).toEqual(newer(null, true))
+    const withEvent = { ...fresh, currentEventAt: later }
+    expect(rankHead(mention(4), headed(null, 3), withEvent)).toEqual(stale)
+    expect(rankHead(mention(5), headed(null, 3), withEvent)).toEqual(staleToBeAsked)
+    expect(rankHead(mention(later), headed(null, 3), withEvent)).toEqual(newer(null, true))
   })
 
   it('is stale if it was decided before, however late it comes', () => {

@@ -35,7 +35,7 @@ export interface ActPlannerOptions {
   readonly types: RunTypes
   readonly store: StorePart<{ runs: 'list' | 'get' | 'subjectsOf'; repositories: 'learn' }> &
     Pick<Store, 'now'> & {
-      readonly catchUp: Pick<CatchUpStore, 'heardHeads'>
+      readonly catchUp: Pick<CatchUpStore, 'eventHeads'>
       readonly outbox: Pick<OutboxStore, 'list'>
     }
   /** Null in the sandbox. Both this and `roles` reject with GitHubNotAsked. */

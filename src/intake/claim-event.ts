@@ -4,7 +4,7 @@
  */
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import { isBeforeComment, type NamedHead } from '../domain/comment-head.ts'
-import type { HeardHead } from '../domain/inbox.ts'
+import type { EventHead } from '../domain/inbox.ts'
 import type { AskingComment } from '../domain/outbox/refusal.ts'
 import type { Run } from '../domain/run.ts'
 import type { GitHub } from '../github.ts'
@@ -19,7 +19,7 @@ import { isCommand, laneOf, makesHead, storedName } from './events/webhook-event
 export interface ClaimSources {
   readonly store: StorePart<{ runs: 'list' | 'subjectsOf' }> &
     Pick<Store, 'now'> & {
-      readonly catchUp: Pick<CatchUpStore, 'heardHeads'>
+      readonly catchUp: Pick<CatchUpStore, 'eventHeads'>
       readonly outbox: Pick<OutboxStore, 'list'>
     }
   readonly github: Pick<GitHub, 'headOf'> | null
@@ -76,11 +76,11 @@ async function mayBeNewer(
 ): Promise<boolean> {
   const { comment } = event
   if (comment === null || !isCommand(event.name)) return false
-  const received = await store.catchUp.heardHeads({ lane: laneOf(event) }, eventsMax)
+  const received = await store.catchUp.eventHeads({ lane: laneOf(event) }, eventsMax)
   // A head that GitHub's answer or a claim named counts too. But a type that ignores pushes keeps
   // its first head, so that head counts only while the inbox would still show what replaced it.
   const subjectHeads = (await store.runs.subjectsOf(repo, pr, event.repoId)).flatMap(
-    ({ headSha, headAt }): HeardHead[] =>
+    ({ headSha, headAt }): EventHead[] =>
       headSha === null || headAt === null || headAt < store.now() - inboxKnowsMs
         ? []
         : [{ headSha, at: headAt, by: 'mention' }],

@@ -46,7 +46,7 @@ function reconciler(closes = (limit: number) => limit) {
         forgotten -= Math.min(found, closes(limit))
         return found
       },
-      closeRest: async () => bitesLeft > 0 && bitesLeft-- > 0,
+      closeRemaining: async () => bitesLeft > 0 && bitesLeft-- > 0,
       backlog: async () => backlog,
     },
   }

@@ -36,7 +36,7 @@ export function makerOf(known: Known = {}) {
         get: async () => null,
         subjectsOf: async () => subjects as readonly Subject[],
       },
-      catchUp: { heardHeads: async () => [] },
+      catchUp: { eventHeads: async () => [] },
       outbox: {
         list: async ({ runId }) => {
           const items = shown.filter((delivery) => delivery.runId === runId)

@@ -41,7 +41,7 @@ async function addKnown(here: World, name: string): Promise<number> {
 }
 
 const meant = async (here: World, name: string) =>
-  (await here.now(here.store.repositories.named(name)))?.githubId
+  (await here.now(here.store.repositories.getByName(name)))?.githubId
 const stateOf = ({ github }: World, name: string, n: number) =>
   github.latestStatus(name, head(n), context)?.state
 
@@ -58,7 +58,7 @@ describe('the id of another repository', () => {
     await expect(slip).rejects.toMatchObject(mismatch)
     expect(await here.now(store.runs.get(victim.run!.id))).toMatchObject({ state: 'running' })
     const { limits } = (await here.now(store.tokens.get(token.id)))!
-    const place = await here.now(store.repositories.named(secret))
+    const place = await here.now(store.repositories.getByName(secret))
     expect(reachesRepository(limits, place)).toBe(false)
   })
 
@@ -74,7 +74,7 @@ describe('the id of another repository', () => {
     await here.complete(victim)
     await here.time.pass(hour)
     expect(stateOf(here, repo, 1)).toBe('success')
-    expect((await here.now(here.store.repositories.named(repo)))?.name).toBe(repo)
+    expect((await here.now(here.store.repositories.getByName(repo)))?.name).toBe(repo)
     expect(await meant(here, 'evil/new')).toBeNull()
   })
 

@@ -48,7 +48,7 @@ export function manyOutputs(open: OpenStore): void {
     (await outputs(held)).filter(({ announces }) => announces).length
   /** How many bites it took. */
   async function closeAll(): Promise<number> {
-    for (let bites = 0; ; bites += 1) if (!(await world.store.outbox.closeRest())) return bites
+    for (let bites = 0; ; bites += 1) if (!(await world.store.outbox.closeRemaining())) return bites
   }
 
   it('its end closes one batch of them, and later batches close the rest', async () => {
@@ -57,7 +57,7 @@ export function manyOutputs(open: OpenStore): void {
     await sayMany(held, 'pending', count)
     await complete(held)
     expect(await openOnes(held)).toBe(biteMax + 10)
-    expect(await world.store.outbox.closeRest()).toBe(true)
+    expect(await world.store.outbox.closeRemaining()).toBe(true)
     expect(await openOnes(held)).toBe(10)
     expect(await closeAll()).toBe(1)
     const closed = await outputs(held)
