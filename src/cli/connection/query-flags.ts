@@ -11,8 +11,8 @@ import { textOf, type Parsed } from './connection.ts'
 import { UsageError } from '../failure.ts'
 
 /**
- * `holdfast runs` means `holdfast runs list`, so its help has the flags of the list. Call this last:
- * a command that is added to the group later would inherit this help.
+ * `holdfast runs` means `holdfast runs list`, so its help has the flags of the list. Call this
+ * last: a command that is added to the group later would inherit this help.
  */
 export function showFlagsOfList(group: Command): void {
   const list = group.commands.find((command) => command.name() === 'list')
