@@ -1,7 +1,7 @@
 /**
- * What a full store costs: claims of new heads in a store with a month of history against the same
- * in one that began empty, in turns. Both stay open over the rounds; what they hold otherwise
- * grows alike.
+ * What a full store costs: compares claims of new heads in a store with a month of history and in a
+ * store that was empty at the start. The two take turns and stay open in all rounds. The benchmark
+ * adds the same number of claims to both.
  */
 import type { Claim } from '../src/domain/claim.ts'
 import type { Store } from '../src/store.ts'

@@ -1,15 +1,15 @@
 /**
- * What a run costs in calls to GitHub, which are the scarce thing: a claim, twenty reports over
- * forty seconds and a finish. Ours is the whole publisher under a clock of its own. The peer is the
- * naive way: look for the comment before every write, and write for every report. A simulated
- * GitHub counts both, so the numbers are exact and the same on every machine.
+ * How many calls to GitHub one run costs. GitHub limits calls, so they are scarce. The run is
+ * claimed, reports twenty times in forty seconds, and finishes. Ours is the whole publisher with a
+ * simulated clock. The peer is the naive way: look for the comment before every write, and write
+ * for every report. A simulated GitHub counts both, so the numbers are the same on every machine.
  */
 import type { GitHubSimulator } from '../src/simulator/index.ts'
 import { createGitHubSimulator } from '../src/simulator/index.ts'
 import { baseSha, head, openWorld, repo, second } from '../test/outbox/world.ts'
 
 const reports = 20
-const everyMs = 2 * second
+const reportEveryMs = 2 * second
 
 export interface Calls {
   readonly creates: number
@@ -19,11 +19,11 @@ export interface Calls {
 }
 
 export async function measureCalls(): Promise<{ ours: Calls; naive: Calls }> {
-  return { ours: await callsOfOurs(), naive: await callsOfNaive() }
+  return { ours: await countOurCalls(), naive: await countNaiveCalls() }
 }
 
-/** As the documents promise it. */
-export function areFew({ creates, edits, statuses, reads }: Calls): boolean {
+/** Whether a run costs at most what bench/README.md promises. */
+export function areWithinBounds({ creates, edits, statuses, reads }: Calls): boolean {
   return creates === 1 && edits <= reports + 2 && statuses === 2 && reads === 0
 }
 
@@ -32,17 +32,17 @@ export function renderCalls({ ours, naive }: { ours: Calls; naive: Calls }): str
     const parts = `${creates} create, ${edits} edits, ${statuses} statuses, ${reads} reads`
     return `calls per run, ${name}: ${creates + edits + statuses + reads} (${parts})`
   }
-  const verdict = areFew(ours) ? 'ok' : 'MISSED'
+  const verdict = areWithinBounds(ours) ? 'ok' : 'MISSED'
   return `${line('ours', ours)}  ${verdict}\n${line('naive', naive)}`
 }
 
-async function callsOfOurs(): Promise<Calls> {
+async function countOurCalls(): Promise<Calls> {
   const world = await openWorld({ limits: { spacingMs: second, perMinute: 80, perHour: 500 } })
   try {
     world.startPublisher()
     const claimed = await world.claim()
     for (let i = 1; i <= reports; i++) {
-      await world.time.pass(everyMs)
+      await world.time.pass(reportEveryMs)
       await world.report(claimed, `step ${i}`)
     }
     await world.complete(claimed)
@@ -53,7 +53,7 @@ async function callsOfOurs(): Promise<Calls> {
   }
 }
 
-async function callsOfNaive(): Promise<Calls> {
+async function countNaiveCalls(): Promise<Calls> {
   const github = createGitHubSimulator()
   github.addRepository(repo)
   github.addPull(repo, { number: 5, headSha: head(1), baseSha })
@@ -83,7 +83,7 @@ async function callsOfNaive(): Promise<Calls> {
   return countCalls(github)
 }
 
-/** Who we are is asked once per start, not per run. */
+/** `GET /user` is not counted, because it is sent once per start and not per run. */
 function countCalls(github: GitHubSimulator): Calls {
   const count = (method: string, part: RegExp): number =>
     github.count((request) => request.method === method && part.test(request.path))

@@ -1,5 +1,5 @@
 /**
- * The server that the intake benchmark sends to, in a process of its own. Says its port on standard
+ * The server that the intake benchmark sends to, in a separate process. Prints its port on standard
  * output.
  *
  *   stored DATABASE_URL   the program as `holdfast serve` composes it
@@ -19,7 +19,7 @@ import { loadSettings } from '../src/settings/load-settings.ts'
 import { machine } from './recording.ts'
 import { adminToken, webhookSecret } from './webhook-load.ts'
 
-// Logged as in life, to where it costs no disk.
+// The server logs as in production, but the log needs no disk.
 const log = pino({ level: 'info' }, createWriteStream('/dev/null'))
 
 async function startStored(url: string): Promise<number> {
@@ -40,7 +40,7 @@ const bare: Intake = {
 }
 
 async function startBare(): Promise<number> {
-  // The route asks for nothing else; whatever else is asked for is a fault of this benchmark.
+  // The route needs only the parts below. If it needs others, this benchmark must add them.
   const unused = {} as HttpDeps
   const http = createHttpServer({
     ...unused,

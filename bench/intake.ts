@@ -1,8 +1,8 @@
 /**
- * Intake: what it costs to keep a promise. Ours verifies a delivery, decides on it, stores it,
- * commits it and answers, while it processes what it has answered. The peer is the same route; it
- * checks the signature and that the body is JSON, and stores nothing. Both are processes of their
- * own; this one only sends.
+ * Intake: what it costs to store webhooks safely. Ours verifies a webhook, decides on it, stores
+ * it, commits and answers, and processes earlier ones at the same time. The peer is the same route,
+ * but it only checks the signature and that the body is JSON, and stores nothing. Each is a
+ * separate process, and this process only sends.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -37,25 +37,25 @@ export async function measureIntake(options: IntakeOptions): Promise<Result> {
     const { perSecond, p99Ms } = await sendAll(server.port, prepared, connections)
     server.p99s.push(p99Ms)
     if (server === servers[0]) {
-      // What is left to do must not be done in the others' rounds.
-      await allProcessed(server.port)
+      // No webhook of this round may be processed during the round of the other server.
+      await waitUntilProcessed(server.port)
       processed.push((deliveries / (performance.now() - startedAt)) * 1000)
     }
     return perSecond
   }
   try {
     const rates = await takeTurns(servers.map(rateOf), rounds)
-    const [kept = [], bare = []] = rates
+    const [stored = [], bare = []] = rates
     const p99s = servers.map(({ p99s: all }) => median(all.slice(1)).toFixed(1))
     say(`${what}: p99 ${p99s.join(' ms, storing nothing ')} ms`)
     say(`${what}: ${Math.round(median(processed.slice(1)))} a second answered and made into runs`)
-    return { what, against: 'storing nothing', bound, ...compare(kept, bare) }
+    return { what, against: 'storing nothing', bound, ...compare(stored, bare) }
   } finally {
     await Promise.all(servers.map(({ child }) => stopServer(child)))
   }
 }
 
-async function allProcessed(port: number): Promise<void> {
+async function waitUntilProcessed(port: number): Promise<void> {
   const url = `http://127.0.0.1:${port}/v1/inbox?state=waiting&limit=1`
   const headers = { authorization: `Bearer ${adminToken}` }
   for (;;) {

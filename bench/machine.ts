@@ -1,4 +1,4 @@
-/** What of the machine the numbers depend on. */
+/** Describes what the numbers depend on: the machine's cores, load and disk. */
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
  * `npm run bench [-- sqlite] [-- postgres] [-- --quick]`: measures, prints a table of ratios, and
- * ends with 1 when a bound is missed. See README.md beside this file.
+ * exits with 1 when a bound is missed. See README.md beside this file.
  */
 import { githubDeclarations } from '../src/channels/github-channels.ts'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { openSqlite } from '../src/stores/open-sqlite.ts'
 import { startCluster } from '../test/postgres/cluster.ts'
 import { createDatabase } from '../test/postgres/create-database.ts'
 import { measureAtScale } from './at-scale.ts'
-import { areFew, measureCalls, renderCalls } from './calls.ts'
+import { areWithinBounds, measureCalls, renderCalls } from './calls.ts'
 import { measureIntake } from './intake.ts'
 import { describeMachine } from './machine.ts'
 import { measureBatches } from './postgres-batches.ts'
@@ -24,7 +24,7 @@ import { makeSqliteHistory } from './sqlite-history.ts'
 const databases = ['sqlite', 'postgres'] as const
 type Database = (typeof databases)[number]
 
-/** At scale a round is longer, so that the work that comes only now and then falls in every one. */
+/** At scale a round is longer, so that rare work, such as a checkpoint, is part of every round. */
 const full = {
   rounds: 7,
   claims: 4000,
@@ -94,7 +94,7 @@ async function measurePostgres(size: Size): Promise<Result[]> {
   }
 }
 
-/** On a real disk, beside the data of a server started here. */
+/** On a real disk: in the data folder that a server in this clone uses. */
 function makeFolder(): string {
   const data = join(import.meta.dirname, '..', 'data')
   mkdirSync(data, { recursive: true, mode: 0o700 })
@@ -130,14 +130,14 @@ function readArguments(): { chosen: readonly Database[]; size: Size } | null {
   }
 }
 
-const wish = readArguments()
-if (wish === null) {
+const args = readArguments()
+if (args === null) {
   say('usage: npm run bench -- [sqlite] [postgres] [--quick]')
   process.exitCode = 2
 } else {
   const calls = await measureCalls()
   process.stdout.write(`${renderCalls(calls)}\n`)
-  const results = await measure(wish.chosen, wish.size)
+  const results = await measure(args.chosen, args.size)
   process.stdout.write(`${renderTable(results)}\n`)
-  process.exitCode = areFew(calls.ours) && results.every(isOk) ? 0 : 1
+  process.exitCode = areWithinBounds(calls.ours) && results.every(isOk) ? 0 : 1
 }

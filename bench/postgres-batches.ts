@@ -1,13 +1,13 @@
 /**
- * PostgreSQL: what the batch verb wins. Ours is the whole store with a crowd of callers. The peer
- * is the same crowd, over a pool of the same size, with a transaction per claim: the statements
- * our verb runs for one claim, prepared, and no decisions.
+ * PostgreSQL: how much faster the batch verb is. Ours is the whole store with many callers at once.
+ * The peer has the same callers and a pool of the same size, but one transaction per claim. It runs
+ * the prepared statements that our verb runs for one claim, and decides nothing.
  */
 import { githubDeclarations } from '../src/channels/github-channels.ts'
 import { Pool } from 'pg'
 import { openPostgres, sessionOptions } from '../src/stores/open-postgres.ts'
 import { createDatabase } from '../test/postgres/create-database.ts'
-import { Recorder, machine, type Recorded } from './recording.ts'
+import { Recorder, machine, type ClaimStatements } from './recording.ts'
 import type { Result } from './result.ts'
 import { compare, takeTurns } from './rounds.ts'
 import { crowdRate, newHeads } from './workload.ts'
@@ -42,7 +42,7 @@ export async function measureBatches(options: BatchOptions): Promise<Result[]> {
   return [{ what: 'PostgreSQL, new heads', against: 'a transaction each', bound: 4, ...compared }]
 }
 
-/** A pool on a database of its own, with our schema. */
+/** A pool on a separate database with our schema. */
 async function openPeer(clusterUrl: string): Promise<Pool> {
   const { url } = await createDatabase(clusterUrl)
   const store = await openPostgres(url, { ...machine, channels: githubDeclarations })
@@ -50,12 +50,12 @@ async function openPeer(clusterUrl: string): Promise<Pool> {
   return new Pool({ connectionString: url, max: connections, options: sessionOptions })
 }
 
-async function replay(pool: Pool, claim: Recorded): Promise<void> {
+async function replay(pool: Pool, claim: ClaimStatements): Promise<void> {
   const client = await pool.connect()
   try {
     await client.query('BEGIN')
     for (const { text, params } of claim) {
-      await client.query({ ...prepared(text), values: [...params] })
+      await client.query({ ...preparedStatement(text), values: [...params] })
     }
     await client.query('COMMIT')
   } finally {
@@ -65,7 +65,7 @@ async function replay(pool: Pool, claim: Recorded): Promise<void> {
 
 const preparedTexts = new Map<string, { readonly name: string; readonly text: string }>()
 
-function prepared(text: string): { readonly name: string; readonly text: string } {
+function preparedStatement(text: string): { readonly name: string; readonly text: string } {
   let found = preparedTexts.get(text)
   if (found === undefined) {
     let count = 0

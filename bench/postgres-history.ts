@@ -7,7 +7,7 @@ import { createDatabase } from '../test/postgres/create-database.ts'
 import { machine } from './recording.ts'
 import { fillStore, type FillDialect } from './stored-runs.ts'
 
-/** Answers the database's address. */
+/** Returns the address of the database. */
 export async function makePostgresHistory(clusterUrl: string, count: number): Promise<string> {
   const { url } = await createDatabase(clusterUrl)
   const store = await openPostgres(url, { ...machine, channels: githubDeclarations })

@@ -1,10 +1,10 @@
 /**
- * The very statements our claim runs, with their values: taken down by driving the claim verb, one
- * claim at a time, against a database in memory. Both databases speak the same texts, so peers
- * that replay a recording do exactly the database's part of our work and nothing of ours.
+ * Records the statements that our claims run, with their values. The claim verb runs on a database
+ * in memory, one claim at a time. Both databases have the same statements. So a peer that replays a
+ * recording does exactly the work of the database, and nothing of our own work.
  *
- * A recording is true for a store in the state its own began in: replay it in the order it was
- * made. (Fences, which are ids of audit rows, are values in it.)
+ * The values contain fences, which are ids of audit rows. So recordings must be replayed in the
+ * order in which they were made, beginning with an empty store.
  */
 import { systemClock } from '../src/clock.ts'
 import type { Claim } from '../src/domain/claim.ts'
@@ -22,7 +22,7 @@ import type { VerbContext } from '../src/stores/verbs/context.ts'
 export const machine = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 
 /** One claim's statements, in order. */
-export type Recorded = readonly Sql[]
+export type ClaimStatements = readonly Sql[]
 
 export class Recorder {
   readonly #driver: SqliteDriver
@@ -44,16 +44,16 @@ export class Recorder {
     }
   }
 
-  /** Later claims find what earlier ones left. */
-  record(claims: readonly Claim[]): Promise<Recorded[]> {
+  /** A later claim sees the rows of the earlier ones. */
+  record(claims: readonly Claim[]): Promise<ClaimStatements[]> {
     return Promise.all(claims.map((claim) => this.#recordOne(claim)))
   }
 
-  async #recordOne(claim: Claim): Promise<Recorded> {
+  async #recordOne(claim: Claim): Promise<ClaimStatements> {
     let statements: Sql[] = []
     await this.#driver.transact(() => {
       statements = []
-      return listening(claimRuns(this.#context, [claim]), statements)
+      return recordStatements(claimRuns(this.#context, [claim]), statements)
     })
     return statements
   }
@@ -63,7 +63,7 @@ export class Recorder {
   }
 }
 
-function* listening<T>(verb: Verb<T>, statements: Sql[]): Verb<T> {
+function* recordStatements<T>(verb: Verb<T>, statements: Sql[]): Verb<T> {
   let step = verb.next()
   while (step.done !== true) {
     statements.push(step.value)

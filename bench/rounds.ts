@@ -4,7 +4,7 @@
  * caches and compilers and is thrown away.
  */
 
-/** Does one round of work and answers how many claims a second it made. */
+/** Does one round of work and returns how many claims it made per second. */
 export type Peer = () => Promise<number>
 
 /** Claims per second, one list per peer, one number per round. */

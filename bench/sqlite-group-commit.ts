@@ -1,20 +1,20 @@
 /**
- * SQLite: what group commit wins, and what is left on the table.
+ * SQLite: how much faster group commit is, and how near it comes to the fastest possible.
  *
- * Ours is the whole store with a crowd of callers. One peer does the same statements by hand, a
- * transaction per claim, which is what a program without group commit does. The other does them
- * all in one transaction with prepared statements and no decisions: the most SQLite can give.
+ * Ours is the whole store with many callers at once. One peer runs the same statements with one
+ * transaction per claim, as a program without group commit does. The other runs all of them in one
+ * transaction, with prepared statements and no decisions. SQLite cannot be faster than that.
  */
 import { githubDeclarations } from '../src/channels/github-channels.ts'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Claim } from '../src/domain/claim.ts'
 import { openSqlite, openSqliteDriver } from '../src/stores/open-sqlite.ts'
-import { ByHand } from './by-hand.ts'
-import { Recorder, machine, type Recorded } from './recording.ts'
+import { PlainSqlite } from './plain-sqlite.ts'
+import { Recorder, machine, type ClaimStatements } from './recording.ts'
 import type { Result } from './result.ts'
 import { compare, takeTurns } from './rounds.ts'
-import { crowdRate, newHeads, rateOf, redelivered } from './workload.ts'
+import { crowdRate, newHeads, rateOf, redeliver } from './workload.ts'
 
 export interface GroupCommitOptions {
   readonly folder: string
@@ -22,17 +22,17 @@ export interface GroupCommitOptions {
   readonly claims: number
 }
 
-interface Race {
+interface ClaimCase {
   readonly what: string
-  /** Already in the store when the race starts. */
-  readonly before: readonly Recorded[]
+  /** Already in the store at the start. */
+  readonly before: readonly ClaimStatements[]
   readonly claims: readonly Claim[]
-  readonly recorded: readonly Recorded[]
+  readonly recorded: readonly ClaimStatements[]
 }
 
 export async function measureGroupCommit(options: GroupCommitOptions): Promise<Result[]> {
   const heads = newHeads(options.claims)
-  const again = redelivered(heads)
+  const again = redeliver(heads)
   const recorder = new Recorder()
   const first = await recorder.record(heads)
   const second = await recorder.record(again)
@@ -43,10 +43,13 @@ export async function measureGroupCommit(options: GroupCommitOptions): Promise<R
   ]
 }
 
-async function run(race: Race, { folder, rounds }: GroupCommitOptions): Promise<Result[]> {
+async function run(
+  claimCase: ClaimCase,
+  { folder, rounds }: GroupCommitOptions,
+): Promise<Result[]> {
   const path = join(folder, 'group-commit.sqlite')
   const onFreshFile = (measure: () => Promise<number>) => async (): Promise<number> => {
-    await makeFile(path, race.before)
+    await makeFile(path, claimCase.before)
     try {
       return await measure()
     } finally {
@@ -54,32 +57,32 @@ async function run(race: Race, { folder, rounds }: GroupCommitOptions): Promise<
     }
   }
   const [ours = [], eachAlone = [], together = []] = await takeTurns(
-    [ourRate, eachAloneRate, togetherRate].map((rate) => onFreshFile(() => rate(path, race))),
+    [ourRate, eachAloneRate, togetherRate].map((rate) => onFreshFile(() => rate(path, claimCase))),
     rounds,
   )
-  const what = `SQLite, ${race.what}`
+  const what = `SQLite, ${claimCase.what}`
   return [
     { what, against: 'a transaction each', bound: 4, ...compare(ours, eachAlone) },
     { what, against: 'statements only', bound: 0.3, ...compare(ours, together) },
   ]
 }
 
-async function makeFile(path: string, before: readonly Recorded[]): Promise<void> {
+async function makeFile(path: string, before: readonly ClaimStatements[]): Promise<void> {
   await openSqliteDriver({ path, exclusive: false }, machine).close()
-  const db = new ByHand(path)
+  const db = new PlainSqlite(path)
   db.transaction(() => before.forEach((claim) => db.replay(claim)))
   db.close()
 }
 
-async function ourRate(path: string, { claims }: Race): Promise<number> {
+async function ourRate(path: string, { claims }: ClaimCase): Promise<number> {
   const store = openSqlite({ path, exclusive: false }, { ...machine, channels: githubDeclarations })
   const rate = await crowdRate(claims, (claim) => store.runs.claim(claim, null))
   await store.close()
   return rate
 }
 
-async function eachAloneRate(path: string, { recorded }: Race): Promise<number> {
-  const db = new ByHand(path)
+async function eachAloneRate(path: string, { recorded }: ClaimCase): Promise<number> {
+  const db = new PlainSqlite(path)
   const rate = await rateOf(recorded.length, () => {
     for (const claim of recorded) db.transaction(() => db.replay(claim))
   })
@@ -87,8 +90,8 @@ async function eachAloneRate(path: string, { recorded }: Race): Promise<number> 
   return rate
 }
 
-async function togetherRate(path: string, { recorded }: Race): Promise<number> {
-  const db = new ByHand(path)
+async function togetherRate(path: string, { recorded }: ClaimCase): Promise<number> {
+  const db = new PlainSqlite(path)
   const rate = await rateOf(recorded.length, () => {
     db.transaction(() => recorded.forEach((claim) => db.replay(claim)))
   })

@@ -12,7 +12,7 @@ export async function makeSqliteHistory(path: string, count: number): Promise<vo
   db.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -1048576')
   await fillStore(dialectOf(db), count, systemClock.wallMs())
   db.close()
-  // Else the first checkpoint of whoever opens it would wait for all of it to reach the disk.
+  // Otherwise the first checkpoint would have to wait until the whole file is on the disk.
   const file = openSync(path, 'r+')
   fsyncSync(file)
   closeSync(file)

@@ -1,9 +1,10 @@
 /**
  * Fills an empty store with history: a month of runs on pull requests of a few hundred
- * repositories, some far busier than others, each pull request with ten heads of which the last
- * succeeded, and for every run its webhook and two audit rows. Plain SQL, because claiming a
- * million runs would take longer than measuring them; in the order of time and with the indexes in
- * place, because one built afterwards has pages so full that every claim would split one.
+ * repositories, some far busier than others. Each pull request has ten heads, of which the last
+ * succeeded. Every run has its webhook and two audit rows. It is plain SQL, because claiming a
+ * million runs would take longer than measuring them. Rows are written in the order of time into
+ * existing indexes. An index that is built afterwards has full pages, and every claim would split
+ * one.
  */
 import { firstStoredPr, repositories, repositoryName } from './workload.ts'
 
@@ -29,7 +30,7 @@ const padded = (number: string): string => `substr(CAST(100000000 + ${number} AS
 const id = (prefix: string, number: string, tail: string): string =>
   `'${prefix}_00' || ${padded(number)} || ${tail}`
 
-/** The same spread as the workload's. */
+/** The same distribution as in workload.ts. */
 const repositoryOfPr = `pr % ${repositories} * (pr / ${repositories} % ${repositories})
   / ${repositories}`
 const runId = id('run', 'i', 'substr(head_sha, 1, 16)')

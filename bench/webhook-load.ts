@@ -1,6 +1,6 @@
 /**
- * Deliveries as GitHub would send them, made beforehand and sent over plain sockets, so that the
- * sender costs as little of the machine as it can: what is measured is the server.
+ * Webhooks as GitHub would send them. They are made before the measurement and sent over plain
+ * sockets, so that the sender uses little of the machine: only the server is to be measured.
  */
 import { createHmac, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
@@ -14,7 +14,7 @@ interface Example {
   readonly examples: readonly Record<string, unknown>[]
 }
 
-/** An `opened` pull request of about 20 KB, one of its own for every delivery. */
+/** Every webhook is the `opened` event of a different pull request, with about 20 KB. */
 export function makeDeliveries(count: number, firstNumber: number): readonly Buffer[] {
   const payload = openedPullRequest()
   return Array.from({ length: count }, (_, i) => deliveryOf(payload, firstNumber + i))
@@ -94,7 +94,7 @@ function open(port: number): Promise<Socket> {
   })
 }
 
-/** Answers are small: one whose length is told and whose body has come is whole. */
+/** Resolves with the status when the body is as long as Content-Length says. */
 function exchange(socket: Socket, delivery: Buffer): Promise<number> {
   return new Promise((resolve, reject) => {
     let text = ''

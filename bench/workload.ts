@@ -1,7 +1,7 @@
 /**
- * The claims that are measured: heads of pull requests as webhooks bring them, each with its
- * webhook id, time and lease, spread over a few hundred repositories. And the callers: a crowd in
- * which each claims, waits for the answer and claims again.
+ * The claims that are measured: heads of pull requests as in webhooks, each with its webhook id,
+ * time and lease, in a few hundred repositories. And the callers: many at once, each of which
+ * claims, waits for the answer and claims again.
  */
 import { systemClock } from '../src/clock.ts'
 import type { Claim } from '../src/domain/claim.ts'
@@ -15,7 +15,7 @@ const leaseMs = 60_000
 
 const sha = (): string => systemRandom.bytes(20).toString('hex')
 
-/** Seven digits for all pull requests: as in life, a newer one mostly sorts after older ones. */
+/** All numbers have seven digits, so a newer pull request sorts after older ones, as on GitHub. */
 export const firstStoredPr = 1_000_000
 let lastPr = 2_000_000
 
@@ -23,8 +23,8 @@ export function newHeads(count: number): Claim[] {
   return Array.from({ length: count }, () => head(++lastPr, `${sha()}${sha()}`.slice(0, 36)))
 }
 
-/** The same heads again, each by a webhook of its own. */
-export function redelivered(claims: readonly Claim[]): Claim[] {
+/** The same heads again, each with another webhook id. */
+export function redeliver(claims: readonly Claim[]): Claim[] {
   return claims.map((claim) => ({ ...claim, webhookId: sha().slice(0, 36) }))
 }
 
@@ -68,7 +68,7 @@ function repositoryOf(pr: number): number {
   return Math.floor(((pr % repositories) * busy) / repositories)
 }
 
-/** Claims per second when `callers` of them work through the items. */
+/** Claims per second while all callers together work through the items. */
 export async function crowdRate<T>(
   items: readonly T[],
   claim: (item: T) => Promise<unknown>,
@@ -80,7 +80,7 @@ export async function crowdRate<T>(
   return rateOf(items.length, () => Promise.all(Array.from({ length: callers }, caller)))
 }
 
-/** Times work that does `count` claims. */
+/** Measures work that makes `count` claims. */
 export async function rateOf(count: number, work: () => unknown): Promise<number> {
   const began = systemClock.monotonicMs()
   await work()

@@ -19,7 +19,7 @@ function findNode() {
   })
 }
 
-/** As its package says, which spares a process; one that is in no package is asked. */
+/** From its package.json, because that starts no process. Without that file, Node is asked. */
 function versionOf(node) {
   try {
     const manifest = join(dirname(dirname(realpathSync(node))), 'package.json')
@@ -31,10 +31,10 @@ function versionOf(node) {
 }
 
 /**
- * Node keeps what it made of our sources, so that the next start need not make it again: it halves
- * the time. It is kept where npm keeps packages and only for their owner: whoever can write there
- * can change the program itself, and nobody leaves files that the owner cannot remove. Without the
- * folder, or where it cannot be written, everything works and starts a little later.
+ * Lets Node cache our compiled sources, which halves the time of the next start. The cache is in
+ * the folder of npm's packages, and only the owner of that folder writes it. So whoever can change
+ * the cache can change the program anyway, and no files are left that the owner cannot remove.
+ * Without the folder, or if it is read-only, everything works, but starts later.
  */
 function keepCompiledCode() {
   if (typeof module.enableCompileCache !== 'function') return
@@ -46,11 +46,11 @@ function keepCompiledCode() {
     if (process.getuid && statSync(packages).uid !== process.getuid()) return
     module.enableCompileCache(join(packages, '.cache', 'holdfast'))
   } catch {
-    // A start never fails for this.
+    // The program also works without the cache.
   }
 }
 
-/** Hands over to `node`; signals go on to it and its end becomes ours. */
+/** Runs this file again with `node`. Passes signals on to it, and ends as it ends. */
 function runWith(node) {
   const child = spawn(node, [fileURLToPath(import.meta.url)].concat(process.argv.slice(2)), {
     stdio: 'inherit',
@@ -76,7 +76,7 @@ function runWith(node) {
 
 if (isNewEnough(process.version)) {
   keepCompiledCode()
-  // The sources in a clone, what was built from them in a package; index.mjs says why.
+  // A clone runs the sources. A package runs what was built from them; index.mjs says why.
   const sources = join(root, 'src', 'cli', 'main.ts')
   import(existsSync(sources) ? '../src/cli/main.ts' : '../dist/cli/main.js').then(function (cli) {
     return cli.main()

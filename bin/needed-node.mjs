@@ -1,6 +1,6 @@
-// Which Node Holdfast needs, and the message where it is older. Runs on any Node with modules,
-// so that an old one gets a clear message instead of the name of something it does not know;
-// therefore plain JavaScript without anything recent.
+// Which Node Holdfast needs, and the message for an older one. This file runs on any Node with
+// modules, so that an old one prints a clear message instead of an error about an unknown name.
+// So it is plain JavaScript without anything recent.
 const majorNeeded = 24
 
 export function isNewEnough(version) {

@@ -39,9 +39,9 @@ await new Promise((resolve) => {
   if (gate.signal.aborted) resolve(null)
   else gate.signal.addEventListener('abort', resolve)
 })
-console.log(`the old run hears: ${(gate.signal.reason as { code: string }).code}`)
+console.log(`the old run's signal: ${(gate.signal.reason as { code: string }).code}`)
 
-// The late worker of the old head cannot finish what is no longer its own.
+// The worker of the old head lost its lease, so it cannot complete the run.
 try {
   await gate.complete()
 } catch (error) {

@@ -19,7 +19,7 @@ WAIT_MS = 20_000
 
 
 def post(path, body):
-    """Answers (status, JSON); keeps asking while the server cannot be reached or is not ready."""
+    """Returns (status, JSON). Tries again while the server cannot be reached or is not ready."""
     request = urllib.request.Request(
         URL + path,
         data=json.dumps(body).encode(),
@@ -27,7 +27,7 @@ def post(path, body):
     )
     while True:
         try:
-            # Longer than any wait we ask for.
+            # Longer than the longest wait_ms that this worker sends.
             with urllib.request.urlopen(request, timeout=WAIT_MS / 1000 + 30) as answer:
                 return answer.status, json.loads(answer.read() or "null")
         except urllib.error.HTTPError as error:
@@ -39,7 +39,7 @@ def post(path, body):
 
 
 def keep_lease(run_id, lease_token, done, lost):
-    """Renews until the work is done; sets `lost` when the run is no longer ours."""
+    """Renews the lease until the work is done. Sets `lost` when this worker lost the run."""
     while not done.is_set():
         status, answer = post(
             f"/v1/runs/{run_id}/heartbeat", {"lease_token": lease_token, "wait_ms": 1000}
@@ -52,7 +52,7 @@ def keep_lease(run_id, lease_token, done, lost):
 
 
 def work(run, lost):
-    """Your work goes here. Look at `lost` now and then."""
+    """Your work goes here. Check `lost` regularly, and stop when it is set."""
     print(f"working on {run['key']}", flush=True)
     lost.wait(float(os.environ.get("WORKER_SECONDS", "1")))
     return {"outcome": "succeeded", "verdict": "success", "summary": "Nothing to object to."}

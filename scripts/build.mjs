@@ -15,7 +15,7 @@ const dist = join(root, 'dist')
 rmSync(dist, { recursive: true, force: true })
 const { code } = await runChild(process.execPath, [compiler, '-p', 'tsconfig.build.json'])
 if (code !== 0) {
-  // What is half built must not be packed.
+  // A half-built dist/ must not be packed.
   rmSync(dist, { recursive: true, force: true })
   process.exit(code)
 }

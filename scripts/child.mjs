@@ -1,6 +1,6 @@
 /**
- * Runs a child process whose life is tied to ours: signals that would end us go to the child, and
- * we end when it has ended. Plain JavaScript for Node 20, because this runs before anything is
+ * Runs a child process. Signals that would end this process go to the child, and this process ends
+ * when the child has ended. Plain JavaScript for Node 20, because this runs before anything is
  * installed.
  */
 import { spawn } from 'node:child_process'
@@ -16,7 +16,7 @@ const forwarded = ['SIGTERM', 'SIGINT', 'SIGHUP']
  * @param {string} command
  * @param {readonly string[]} args
  * @param {{ quiet?: boolean, input?: 'inherit' | 'ignore', env?: NodeJS.ProcessEnv }} [options]
- *   quiet: its output is collected instead of shown.
+ *   quiet: the output is collected and not shown.
  * @returns {Promise<{ code: number, output: string, interrupted: boolean }>} `interrupted`: one of
  *   the signals came meanwhile, so the caller should not go on to something else.
  */

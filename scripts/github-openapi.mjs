@@ -1,10 +1,10 @@
 /**
- * `node scripts/github-openapi.mjs`: run by hand, when GitHub's description of its API has changed.
- * Cuts what the simulator answers and sends out of that description and writes it to
- * test/simulator/github-openapi.json; writes the names of all webhook events and their actions to
- * src/settings/config-file/github-events.ts. The whole is 400 MB unpacked, so it is fetched into a
- * temporary folder and never a dependency. What only people read is left out; the forms stay as
- * they are.
+ * `node scripts/github-openapi.mjs`: a person runs this when GitHub's description of its API has
+ * changed. It takes the requests and webhooks of the simulator out of that description and writes
+ * them to test/simulator/github-openapi.json. It writes the names of all webhook events and their
+ * actions to src/settings/config-file/github-events.ts. The whole description is 400 MB unpacked,
+ * so it is fetched into a temporary folder and is not a dependency. Text for people is left out.
+ * The schemas stay as they are.
  */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -59,7 +59,7 @@ const operations = [
   ].map((operation) => operation.replace(' ', ' /repos/{owner}/{repo}')),
 ]
 
-/** Those that differ in form: the others are these again, at 30 KB for each. */
+/** The webhooks with different schemas. All others have one of these, and each would add 30 KB. */
 const webhooks = [
   ...['push', 'status', 'repository-renamed'],
   ...['check-run-created', 'check-run-completed', 'check-run-rerequested'],
@@ -68,11 +68,11 @@ const webhooks = [
   ...['pull-request-edited', 'pull-request-ready-for-review', 'pull-request-synchronize'],
 ]
 
-/** Read by people, or by generators of clients. */
+/** Keys that only people and generators of clients need. */
 const prose = /^(description|title|summary|examples?|externalDocs|tags|deprecated|default|x-.*)$/
 
 const description = await fetchDescription()
-mendInstallations()
+fixInstallations()
 const { title, version, license } = description.info
 const schemas = new Map()
 const slice = {
@@ -113,8 +113,11 @@ async function fetchDescription() {
   }
 }
 
-/** There an account is a person and an enterprise at once, which none is; alone it is right. */
-function mendInstallations() {
+/**
+ * In the description of this list, an account is a person and an enterprise at once, which is
+ * impossible. The schema of one installation is right.
+ */
+function fixInstallations() {
   const listed = description.paths['/app/installations'].get.responses['200']
   const items = { $ref: '#/components/schemas/installation' }
   listed.content['application/json'].schema = { type: 'array', items }
@@ -141,7 +144,7 @@ function cutOperation({ operationId, parameters = [], requestBody, responses }) 
     return [status, jsonOf('$ref' in answer ? partAt(answer.$ref) : answer)]
   })
   const body = requestBody && { requestBody: jsonOf(requestBody) }
-  return bare({
+  return withoutProse({
     operationId,
     parameters: query,
     ...body,
@@ -152,10 +155,10 @@ function cutOperation({ operationId, parameters = [], requestBody, responses }) 
 function cutWebhook(name) {
   const found = description['x-webhooks'][name]
   if (found === undefined) fail(`GitHub describes no webhook ${name}`)
-  return { post: bare({ requestBody: jsonOf(found.post.requestBody) }) }
+  return { post: withoutProse({ requestBody: jsonOf(found.post.requestBody) }) }
 }
 
-/** A webhook's id is its event and, behind a slash, its action. */
+/** A webhook's id is its event, a slash and its action. */
 function actionsByEvent() {
   const events = {}
   for (const { post } of Object.values(description['x-webhooks'])) {
@@ -177,7 +180,7 @@ function actionsIn(schema) {
 
 async function printEvents(actions) {
   const text = `/**
- * GitHub's webhook events with their actions; none where an event has no action. Made by
+ * GitHub's webhook events with their actions. The list is empty if an event has none. Made by
  * \`node scripts/github-openapi.mjs\` from GitHub's description of its API. A test compares it with
  * GitHub's examples.
  */
@@ -187,7 +190,7 @@ export const githubEvents: Readonly<Record<string, readonly string[]>> = ${JSON.
   return await format(text, { ...(await resolveConfig(path)), filepath: path })
 }
 
-/** GitHub answers in other forms too, to those who ask for them. */
+/** Only JSON: GitHub has other formats for clients that ask for them. */
 function jsonOf({ content }) {
   const json = content?.['application/json']
   return json === undefined ? {} : { content: { 'application/json': { schema: json.schema } } }
@@ -199,26 +202,26 @@ function partAt(reference) {
 }
 
 /**
- * Without prose, and with every schema it names taken along. Below `properties` the keys are names
- * of GitHub's, which may well be `title` or `description`.
+ * Removes text for people, and adds every schema that the node names. Below `properties` the keys
+ * are GitHub's field names, and `title` or `description` may be among them.
  */
-function bare(node, keysAreNames = false) {
-  if (Array.isArray(node)) return node.map((item) => bare(item))
+function withoutProse(node, keysAreNames = false) {
+  if (Array.isArray(node)) return node.map((item) => withoutProse(item))
   if (typeof node !== 'object' || node === null) return node
-  if (typeof node.$ref === 'string') takeAlong(node.$ref)
+  if (typeof node.$ref === 'string') addSchema(node.$ref)
   const kept = Object.entries(node).filter(([key]) => keysAreNames || !prose.test(key))
   return Object.fromEntries(
-    kept.map(([key, value]) => [key, bare(value, !keysAreNames && key === 'properties')]),
+    kept.map(([key, value]) => [key, withoutProse(value, !keysAreNames && key === 'properties')]),
   )
 }
 
-function takeAlong(reference) {
+function addSchema(reference) {
   const [, , kind, name] = reference.split('/')
-  if (kind !== 'schemas') fail(`${reference} is no schema; teach this script to cut it`)
+  if (kind !== 'schemas') fail(`${reference} is not a schema; extend this script to copy it`)
   if (schemas.has(name)) return
   // Set first: schemas may name each other in a circle.
   schemas.set(name, null)
-  schemas.set(name, bare(partAt(reference)))
+  schemas.set(name, withoutProse(partAt(reference)))
 }
 
 /** A line for each thing with a name, so that a new version can be read as a difference. */

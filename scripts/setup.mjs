@@ -27,19 +27,19 @@ export async function setup() {
 }
 
 /**
- * npm writes its own record of what it has installed as the last thing it does, which makes that
- * record our stamp: it is also right after somebody ran `npm install` by hand.
+ * The last thing that npm writes is a record of what it installed. So that record shows whether the
+ * packages are current, also after somebody ran `npm install`.
  */
 function packagesAreCurrent() {
   const record = join(modules, '.package-lock.json')
   if (!existsSync(record)) return false
   const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
   const installed = JSON.parse(readFileSync(record, 'utf8')).packages
-  // Its package is optional for npm, which has one for each platform, but not for us.
+  // The package of Node is optional for npm, because each platform has its own. We need it.
   if (Object.values(wanted).some(isOwnNode) && !existsSync(ownNode)) return false
   return Object.entries(wanted).every(([path, entry]) => {
     if (path === '') return true
-    // A package for another platform is in the lock file and rightly not on this disk.
+    // A package for another platform is in the lock file, but not on this disk. That is right.
     const has = installed[path]
     if (has === undefined) return entry.optional === true
     return has.version === entry.version && has.integrity === entry.integrity

@@ -1,7 +1,6 @@
 /**
- * Turns Vitest's JSON report into the last lines: the slowest files, and how many tests passed.
- * What must hold: a run that Vitest calls a failure never counts as zero failed, unless no test was
- * found at all.
+ * Makes the last lines from Vitest's JSON report: the slowest files, and how many tests passed.
+ * What must hold: if Vitest failed, at least one test counts as failed, unless no test was found.
  */
 import { relative } from 'node:path'
 
@@ -55,7 +54,7 @@ const slowMax = 10
  * The files that took longest, so that whoever adds a slow one sees it.
  *
  * @param {{ testResults: FileResult[] } | null} report
- * @param {string} root that their names are told from
+ * @param {string} root the names are relative to this folder
  * @returns {string[]} lines
  */
 export function slowestFiles(report, root) {

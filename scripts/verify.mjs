@@ -1,7 +1,7 @@
 /**
  * `npm run verify`: everything that must hold before a commit. The checks run two at a time, the
  * longest first; each prints its line when it has ended, and the tests begin only if all passed.
- * `--no-tests` leaves out the tests, for whoever runs them apart.
+ * `--no-tests` leaves out the tests, for people who run them separately.
  */
 import { runChild } from './child.mjs'
 import { setup } from './setup.mjs'

@@ -229,9 +229,9 @@ export async function checkIsOursBeside(
   store: Store,
   settings: Settings,
   options: Parameters<typeof openGitHub>[1],
-  ...asked: Parameters<CheckIsOurs>
+  ...args: Parameters<CheckIsOurs>
 ): Promise<void> {
-  await checkerOf(nodeBeside(store, settings, options))(...asked)
+  await checkerOf(nodeBeside(store, settings, options))(...args)
 }
 
 function checkerOf({ checkIsOurs }: HoldfastNode): CheckIsOurs {

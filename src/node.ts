@@ -108,7 +108,7 @@ export function openNode(options: NodeOptions): HoldfastNode {
   const background = backgroundLoops(options, runs)
   const publishing: readonly Loop[] = publisher === null ? [] : [publisher]
 
-  /** Stops first, because it brings new work. */
+  /** These stop first, because they create new work. */
   async function stopIntake(): Promise<void> {
     await catchUp.stop()
     await intake.stop()

@@ -36,7 +36,7 @@ export function openSandbox(options: SandboxOptions): GitHub & GitHubCalls {
     random,
     tokens: [{ token: 'sandbox', login: 'holdfast[bot]' }],
   })
-  const made: Made = { names: new Map(), ids: new Map(), threads: new Set() }
+  const content: SandboxContent = { names: new Map(), ids: new Map(), threads: new Set() }
   const github = createGitHub({
     ...options,
     apiUrl: 'http://sandbox.localhost',
@@ -44,7 +44,7 @@ export function openSandbox(options: SandboxOptions): GitHub & GitHubCalls {
     events: [],
     credentials: { token: 'sandbox' },
     fetch: (input, init) => {
-      makeKnown(simulator, made, new URL(input instanceof Request ? input.url : input).pathname)
+      addMissing(simulator, content, new URL(input instanceof Request ? input.url : input).pathname)
       return simulator.fetch(input, init)
     },
   })
@@ -52,22 +52,22 @@ export function openSandbox(options: SandboxOptions): GitHub & GitHubCalls {
     ...github,
     /** In the sandbox the first id that a caller gives for a name is the repository's id. */
     repositoryNamed: (repo, unverifiedId) => {
-      const holder = made.ids.get(repo.toLowerCase()) ?? ownIdsFrom
+      const holder = content.ids.get(repo.toLowerCase()) ?? ownIdsFrom
       if (unverifiedId != null && holder >= ownIdsFrom)
-        makeNamed(simulator, made, unverifiedId, repo)
+        makeNamed(simulator, content, unverifiedId, repo)
       return github.repositoryNamed(repo)
     },
-    call: (repository, ...asked) => {
+    call: (repository, ...args) => {
       // The path has only the id, but links need the name.
       const { repo, repoGithubId } = repository
-      if (repoGithubId !== null) makeNamed(simulator, made, repoGithubId, repo)
-      return github.call(repository, ...asked)
+      if (repoGithubId !== null) makeNamed(simulator, content, repoGithubId, repo)
+      return github.call(repository, ...args)
     },
   }
 }
 
 /** The repositories and threads that exist so far. */
-interface Made {
+interface SandboxContent {
   /** The name by id. */
   readonly names: Map<number, string>
   /** The id by name in lower case. */
@@ -75,36 +75,43 @@ interface Made {
   readonly threads: Set<string>
 }
 
-function makeKnown(simulator: GitHubSimulator, made: Made, path: string): void {
+/** Adds the repository and the thread of a path, if they do not exist yet. */
+function addMissing(simulator: GitHubSimulator, content: SandboxContent, path: string): void {
   const [, kind, repository, thread] = repositoryPath.exec(path) ?? []
   if (repository === undefined) return
   const isByName = kind === 'repos'
   const id = isByName
-    ? (made.ids.get(repository.toLowerCase()) ?? idOf(repository))
+    ? (content.ids.get(repository.toLowerCase()) ?? idOf(repository))
     : Number(repository)
-  if (!made.names.has(id)) makeNamed(simulator, made, id, isByName ? repository : namelessOf(id))
-  const name = made.names.get(id)
-  if (name === undefined || thread === undefined || made.threads.has(`${id}#${thread}`)) return
-  made.threads.add(`${id}#${thread}`)
+  if (!content.names.has(id))
+    makeNamed(simulator, content, id, isByName ? repository : placeholderName(id))
+  const name = content.names.get(id)
+  if (name === undefined || thread === undefined || content.threads.has(`${id}#${thread}`)) return
+  content.threads.add(`${id}#${thread}`)
   simulator.addPull(name, { number: Number(thread), headSha: unknownSha, baseSha: unknownSha })
 }
 
 /** Gives a repository this name. If another repository has it, that one gets a new name. */
-function makeNamed(simulator: GitHubSimulator, made: Made, id: number, name: string): void {
-  const before = made.names.get(id)
+function makeNamed(
+  simulator: GitHubSimulator,
+  content: SandboxContent,
+  id: number,
+  name: string,
+): void {
+  const before = content.names.get(id)
   if (before?.toLowerCase() === name.toLowerCase()) return
-  const holder = made.ids.get(name.toLowerCase())
-  if (holder !== undefined) makeNamed(simulator, made, holder, namelessOf(holder))
+  const holder = content.ids.get(name.toLowerCase())
+  if (holder !== undefined) makeNamed(simulator, content, holder, placeholderName(holder))
   if (before === undefined) simulator.addRepository(name, { id })
   else {
     simulator.rename(before, name)
-    made.ids.delete(before.toLowerCase())
+    content.ids.delete(before.toLowerCase())
   }
-  made.names.set(id, name)
-  made.ids.set(name.toLowerCase(), id)
+  content.names.set(id, name)
+  content.ids.set(name.toLowerCase(), id)
 }
 
-const namelessOf = (id: number): string => `sandbox/${id}`
+const placeholderName = (id: number): string => `sandbox/${id}`
 
 /** Every process makes the same id, because the store keeps it. */
 function idOf(name: string): number {

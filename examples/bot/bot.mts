@@ -64,19 +64,19 @@ async function handle(event: PullRequestEvent, deliveryId: string): Promise<void
     })
     console.log(`#${pullRequest.number}: done`)
   } catch (error) {
-    // Aborted: the run is somebody else's by now, and nothing of this one may be shown.
+    // Aborted: this gate has lost the run, so it must not show anything more.
     if (gate.signal.aborted) return
     await gate.complete({ outcome: 'failed' })
     throw error
   }
 }
 
-function isSigned(body: string, given: string | string[] | undefined): boolean {
-  const right = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
+function isSigned(body: string, signature: string | string[] | undefined): boolean {
+  const expected = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
   return (
     secret !== '' &&
-    String(given).length === right.length &&
-    timingSafeEqual(Buffer.from(String(given)), Buffer.from(right))
+    String(signature).length === expected.length &&
+    timingSafeEqual(Buffer.from(String(signature)), Buffer.from(expected))
   )
 }
 

@@ -1,4 +1,4 @@
-/** What the bot and the server both go by. The bot claims: no webhook starts a run in the server. */
+/** For the bot and for the server. The bot claims, so no webhook starts a run in the server. */
 import { defineConfig } from 'holdfast'
 
 export default defineConfig({

@@ -6,7 +6,7 @@
 import type { DeliveryWait } from '../domain/outbox/delivery.ts'
 import { cleanText, quoted } from './why/names.ts'
 
-/** What is known beyond the wait itself. */
+/** Facts about a waiting delivery that make the text more exact. */
 export interface WaitDetails {
   /** The last error. */
   readonly error?: string | null
@@ -65,12 +65,14 @@ const knownReason = (reason: string | null): string | null =>
 
 /** `answer`: the last error. */
 export function failedBecause(reason: string | null, answer: string | null): string {
-  const known = knownReason(reason)
-  const said = answer === null ? null : cleanText(answer)
-  if (known !== null) return said === null ? known : `${known}; the last answer: ${said}`
+  const ownText = knownReason(reason)
+  const answerText = answer === null ? null : cleanText(answer)
+  if (ownText !== null) {
+    return answerText === null ? ownText : `${ownText}; the last answer: ${answerText}`
+  }
   const code = reason === null ? null : cleanText(reason, 64)
-  if (said === null) return code ?? 'the reason is not known'
-  return code === null ? said : `${said} (${code})`
+  if (answerText === null) return code ?? 'the reason is not known'
+  return code === null ? answerText : `${answerText} (${code})`
 }
 
 /** If an operator skipped it, the reason is in the operator's words. */

@@ -73,7 +73,7 @@ class StoreAuditFeed implements AuditFeed {
       yield { rows: [], order }
       while (!isGone()) {
         // Read before the page, so the last page contains everything up to it.
-        const known = this.#latest
+        const latestBefore = this.#latest
         const page = await this.#page(order, filter)
         if (isGone()) return
         if (page === null) {
@@ -84,7 +84,7 @@ class StoreAuditFeed implements AuditFeed {
         order = rows.at(-1)?.order ?? order
         if (rows.length > 0) yield { rows, order }
         if (more) continue
-        order = Math.max(order, known)
+        order = Math.max(order, latestBefore)
         const isNews = await this.#newsAfter(order, signal)
         if (!isNews) yield { rows: [], order }
       }

@@ -1,6 +1,6 @@
 /**
- * Which commands there are, in the order of the help, and where each is loaded from. Loading one
- * must not load another: what a command is made of is imported by its own file.
+ * All commands, in the order of the help, and the file of each. Loading one command must not load
+ * another, so each command's own file imports what it needs.
  */
 import type { Command } from 'commander'
 import type { World } from './world.ts'

@@ -21,7 +21,7 @@ export class UnreachableError extends HoldfastError {}
 /** A server refused; `code` is the problem's. */
 export class RefusedError extends HoldfastError {}
 
-/** Gives a refusal the remedy that this command knows, whoever refused; by the refusal's code. */
+/** Adds the command's own hint to a refusal, by its code. A server or the store may refuse. */
 export async function withHint<T>(
   work: Promise<T>,
   hints: Readonly<Record<string, string>>,
@@ -44,12 +44,12 @@ export function exitCodeOf(error: unknown): number {
 export function failureText(error: unknown): string {
   const problems = error instanceof SettingsError ? error.problems : [messageOf(error)]
   const list = problems.map((problem) => `  - ${problem}\n`).join('')
-  const told =
+  const text =
     problems.length === 1
       ? `holdfast: ${String(problems[0])}\n`
       : `holdfast: ${problems.length} problems:\n${list}`
   const hint = error instanceof HoldfastError ? error.hint : undefined
-  return hint === undefined ? told : `${told}  ${hint}\n`
+  return hint === undefined ? text : `${text}  ${hint}\n`
 }
 
 function messageOf(error: unknown): string {

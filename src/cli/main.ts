@@ -37,11 +37,11 @@ function realWorld(): World {
   }
 }
 
-/** `changed`: for a program that starts it in another world. */
+/** `changed`: what a program that starts the command line replaces of the real machine. */
 export async function main(changed: Partial<World> = {}): Promise<never> {
-  // Databases and secrets are made by parts that do not all choose a mode.
+  // Some parts create databases and secrets without choosing a file mode.
   process.umask(0o077)
   const exitCode = await runCommandLine(process.argv.slice(2), { ...realWorld(), ...changed })
-  // A server that did not drain still holds connections, so the end has to be said.
+  // If a server did not drain, its open connections would keep the process alive.
   process.exit(exitCode)
 }

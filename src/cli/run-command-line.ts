@@ -1,7 +1,7 @@
 /**
- * The command line as a whole: how it is read, and what becomes of failures. The answer is the exit
- * code; nothing in here ends the process. Of the commands only the one that is asked for is loaded,
- * so that no command waits for the parts of the others.
+ * Runs the whole command line: parses it, runs the command and prints failures. Returns the exit
+ * code; nothing in here ends the process. Only the command that is needed is loaded, so that no
+ * command waits for the code of the others.
  */
 import { Command, CommanderError } from 'commander'
 import { commandGroups, type AddCommand } from './commands.ts'
@@ -19,29 +19,29 @@ export async function runCommandLine(argv: readonly string[], world: World): Pro
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError) {
-      // Help that nobody asked for stands for a command that is missing.
+      // If the command is missing, the parser prints the help. That is wrong usage.
       return error.exitCode === 0 ? exitCodes.fine : exitCodes.wrongUsage
     }
-    const failure = error instanceof NotUnderstood ? await error.asUsageError() : error
+    const failure = error instanceof ParserError ? await error.asUsageError() : error
     world.terminal.err(failureText(failure))
     return exitCodeOf(failure)
   }
 }
 
-/** What the parser complained of. The words for it need every setting, so they are loaded late. */
-class NotUnderstood extends Error {
-  readonly #complaint: CommanderError
+/** An error of the parser. Its message needs all settings, so the code for it is loaded late. */
+class ParserError extends Error {
+  readonly #error: CommanderError
   readonly #command: Command
 
-  constructor(complaint: CommanderError, command: Command) {
-    super(complaint.message)
-    this.#complaint = complaint
+  constructor(error: CommanderError, command: Command) {
+    super(error.message)
+    this.#error = error
     this.#command = command
   }
 
   async asUsageError(): Promise<UsageError> {
     const { usageError } = await import('./wrong-usage.ts')
-    return usageError(this.#complaint, this.#command)
+    return usageError(this.#error, this.#command)
   }
 }
 
@@ -79,11 +79,11 @@ a server when --url or HOLDFAST_URL names one, else the database that the settin
     add(program, world, finish)
   }
   program.commandsGroup('More:').helpCommand('help [command]', 'print the help of a command')
-  settle(program, world)
+  configureOutput(program, world)
   return program
 }
 
-/** The one that the first word names; all for help and for a word that names none. */
+/** Loads the command that the first word names; all commands for help or an unknown word. */
 async function loadCommands(
   argv: readonly string[],
 ): Promise<readonly (readonly [group: string, add: AddCommand])[]> {
@@ -97,8 +97,8 @@ async function loadCommands(
   return await Promise.all(wanted.map(async ({ group, load }) => [group, await load()] as const))
 }
 
-/** Every command, however deep, writes to our terminal and hands its complaints to us. */
-function settle(command: Command, world: World): void {
+/** Makes this command and all commands below it write to our terminal and throw our errors. */
+function configureOutput(command: Command, world: World): void {
   command
     .helpOption('-h, --help', 'print this help')
     .showSuggestionAfterError(false)
@@ -108,8 +108,8 @@ function settle(command: Command, world: World): void {
       outputError: () => undefined,
     })
     .exitOverride((error) => {
-      const asked = error.exitCode === 0 || error.code === 'commander.help'
-      throw asked ? error : new NotUnderstood(error, command)
+      const isHelp = error.exitCode === 0 || error.code === 'commander.help'
+      throw isHelp ? error : new ParserError(error, command)
     })
-  for (const child of command.commands) settle(child, world)
+  for (const child of command.commands) configureOutput(child, world)
 }

@@ -11,9 +11,9 @@ export interface Terminal {
   readonly columns: number | null
   /** Whether standard output is to be coloured. */
   readonly colour: boolean
-  /** Whether somebody watches standard error: progress is for nobody else. */
+  /** Whether standard error is a terminal that can redraw a line. Only then progress is shown. */
   readonly watched: boolean
-  /** How the log is written to standard error: JSON for programs, else for people. */
+  /** How the log is written to standard error: JSON for programs, the others for people. */
   readonly logStyle: 'json' | 'plain' | 'coloured'
   /** Aborts when nobody reads standard output any more. */
   readonly gone: AbortSignal
@@ -21,11 +21,11 @@ export interface Terminal {
 
 type Stream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
 
-const columnsUsual = 80
+const columnsDefault = 80
 
 export function streamTerminal(stdout: Stream, stderr: Stream, env: Environment): Terminal {
   const gone = new AbortController()
-  // A reader that has seen enough (`| head`) is no failure of ours.
+  // It is not a failure if the reader stops early, as `head` does.
   const whenClosed = (error: NodeJS.ErrnoException): void => {
     if (error.code !== 'EPIPE') throw error
     gone.abort()
@@ -34,26 +34,29 @@ export function streamTerminal(stdout: Stream, stderr: Stream, env: Environment)
   stderr.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
   })
-  const shown = stdout.isTTY === true
+  const isTerminal = stdout.isTTY === true
   return {
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
-    // Some terminals say 0 for "not known".
-    columns: shown ? stdout.columns || columnsUsual : null,
-    colour: wantsColour(shown, env),
+    // Some terminals report 0 if the width is unknown.
+    columns: isTerminal ? stdout.columns || columnsDefault : null,
+    colour: wantsColour(isTerminal, env),
     watched: stderr.isTTY === true && env['TERM'] !== 'dumb',
     logStyle: logStyle(stderr.isTTY === true, env),
     gone: gone.signal,
   }
 }
 
-/** Colour is never forced into JSON: whoever reads that is a program. */
+/** JSON never has colours, because programs read it. */
 function logStyle(isTerminal: boolean, env: Environment): Terminal['logStyle'] {
   if (!isTerminal) return 'json'
   return wantsColour(true, env) ? 'coloured' : 'plain'
 }
 
-/** FORCE_COLOR, then NO_COLOR, then what the stream is. An empty one says nothing. */
+/**
+ * FORCE_COLOR decides first, then NO_COLOR, then whether the stream is a terminal. An empty
+ * variable counts as not set.
+ */
 export function wantsColour(isTerminal: boolean, env: Environment): boolean {
   const force = env['FORCE_COLOR'] ?? ''
   if (force !== '') return force !== '0' && force !== 'false'

@@ -1,6 +1,7 @@
 /**
- * Everything a command touches outside itself, handed in so that tests own all of it. What
- * opens a store or a server is loaded only when a command needs it, which keeps `--help` quick.
+ * Everything outside itself that a command uses. It is passed in, so that tests can replace all of
+ * it. Code that opens a store or a server is loaded only if a command needs it, so that `--help` is
+ * quick.
  */
 import type { catchUpBeside, checkIsOursBeside, compose, openGitHub } from '../compose.ts'
 import type { backupDatabase, inspectDatabase, openStore } from '../open-store.ts'
@@ -19,7 +20,7 @@ export interface World {
   readonly random: Random
   readonly scheduler: Scheduler
   readonly fetch: typeof globalThis.fetch
-  /** Calls back for every request to stop; answers how to end that. */
+  /** Calls the handler for every stop signal. Returns a function that removes the handler. */
   onStopSignal(handler: (signal: string) => void): () => void
   readonly compose: typeof compose
   readonly openStore: typeof openStore

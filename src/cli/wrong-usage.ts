@@ -6,7 +6,7 @@
 import type { Command, CommanderError } from 'commander'
 import { didYouMean, nearest } from '../validation/nearest.ts'
 import { UsageError } from './failure.ts'
-import { secretBehindFlag } from './serve/setting-flags.ts'
+import { variableOfSecretFlag } from './serve/setting-flags.ts'
 
 export function usageError(error: CommanderError, command: Command): UsageError {
   const name = fullName(command)
@@ -22,7 +22,7 @@ export function usageError(error: CommanderError, command: Command): UsageError 
     case 'commander.missingArgument':
       return new UsageError(`Missing argument: ${name} <${quoted}>`, hint)
     case 'commander.excessArguments':
-      if (standsForParent(command)) return unknownCommand(command.args[0] ?? '', command.parent)
+      if (isDefaultList(command)) return unknownCommand(command.args[0] ?? '', command.parent)
       return new UsageError(`Too many arguments for "${name}"`, hint)
     default:
       return new UsageError(error.message.replace(/^error: /, ''), hint)
@@ -32,20 +32,20 @@ export function usageError(error: CommanderError, command: Command): UsageError 
 function unknownCommand(given: string, command: Command): UsageError {
   const name = fullName(command)
   const names = command.commands.map((child) => child.name())
-  // What is longer than any name may be anything, also a secret.
+  // A text that is longer than any name may be a secret, so it is not repeated.
   const shown = /^[\w-]{1,20}$/.test(given) ? ` ${JSON.stringify(given)}` : ''
   const meant = didYouMean(given, names) || `Commands: ${names.join(', ')}`
   return new UsageError(`Unknown command${shown}. ${meant}`, `See: ${name} --help`)
 }
 
-/** `holdfast runs` lists, so that a misspelt command after it reaches the list as an argument. */
-function standsForParent(command: Command): command is Command & { readonly parent: Command } {
+/** `holdfast runs` means `holdfast runs list`, so a misspelt command is an argument of the list. */
+function isDefaultList(command: Command): command is Command & { readonly parent: Command } {
   return command.name() === 'list' && command.parent?.parent !== null && command.parent !== null
 }
 
 function unknownOption(flag: string, command: Command): UsageError {
   const hint = `See: ${fullName(command)} --help`
-  const secret = secretBehindFlag(flag)
+  const secret = variableOfSecretFlag(flag)
   if (secret !== null) {
     const message = `${flag} is not an option: every user of a machine can read command lines`
     return new UsageError(message, `Set ${secret} or ${secret}_FILE in the environment instead.`)

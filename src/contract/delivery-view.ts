@@ -50,7 +50,7 @@ function deliveryView(
   now: number,
 ): DeliveryView {
   const { protocol } = item
-  const appointments = protocol.settle ?? protocol.scan
+  const plannedReads = protocol.settle ?? protocol.scan
   const { repositoryId } = item
   const repo =
     repositoryId === null ? null : (names.get(repositoryId) ?? 'a repository that is gone')
@@ -72,7 +72,7 @@ function deliveryView(
     tries: item.tries,
     error: troubleView(item),
     in_doubt: protocol.doubt !== undefined || protocol.lost !== undefined,
-    settling: protocol.unsettled === true || appointments !== undefined,
+    settling: protocol.unsettled === true || plannedReads !== undefined,
     provider_message_id: item.providerId,
     url: item.providerUrl,
     created_at: timeView(item.createdAt),

@@ -1,4 +1,4 @@
-/** Checks the arguments of the library's calls, with the same fields as every other door. */
+/** Checks the arguments of the library's calls, with the same field schemas as the HTTP API. */
 import { z } from 'zod'
 import { githubChannels, publishForms, type ChannelName } from '../channels/github-channels.ts'
 import { lineComment } from '../channels/github-review.ts'

@@ -55,7 +55,7 @@ interface Measuring {
 
 function measured<T extends object>(store: T, measuring: Measuring): T {
   const { prefix, answerCounters, metrics, clock, now } = measuring
-  const known = new Map<PropertyKey, Verb>()
+  const measuredVerbs = new Map<PropertyKey, Verb>()
   const measure = (name: string, verb: Verb): Verb => {
     const countAnswer = answerCounters[`${prefix}${name}`]
     return (...args) => {
@@ -74,12 +74,12 @@ function measured<T extends object>(store: T, measuring: Measuring): T {
   }
   return new Proxy(store, {
     get(target, name) {
-      const found = known.get(name)
+      const found = measuredVerbs.get(name)
       if (found !== undefined) return found
       const value: unknown = Reflect.get(target, name, target)
       if (typeof value !== 'function' || typeof name !== 'string') return value
       const verb = measure(name, value as Verb)
-      known.set(name, verb)
+      measuredVerbs.set(name, verb)
       return verb
     },
   })

@@ -161,11 +161,11 @@ const lengthMax = 64
  * lives. So after the first 50 values, every other one becomes `other`.
  */
 function boundedLabel(): (value: string) => string {
-  const known = new Set<string>()
+  const values = new Set<string>()
   return (value) => {
-    if (known.has(value)) return value
-    if (known.size >= valuesMax || value.length > lengthMax) return 'other'
-    known.add(value)
+    if (values.has(value)) return value
+    if (values.size >= valuesMax || value.length > lengthMax) return 'other'
+    values.add(value)
     return value
   }
 }

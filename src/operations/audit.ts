@@ -4,8 +4,8 @@ import { explain as explainIn, explainRun as explainRunIn } from '../audit/why.t
 import { pageView } from '../contract/answers.ts'
 import { type AuditList, type AuditQuery, auditView } from '../contract/audit.ts'
 import { type WhyView, whyView } from '../contract/why.ts'
-import { emptyPage, given, pageOf } from './listing.ts'
-import { type Named, operation } from './operation.ts'
+import { emptyPage, givenFilters, pageOf } from './listing.ts'
+import { type WithId, operation } from './operation.ts'
 import type { OperationPorts } from './ports.ts'
 
 /** What happened to runs, deliveries and tokens, by whom, newest first. */
@@ -25,7 +25,7 @@ export const listAudit = operation(
 export type AuditFilterQuery = Pick<AuditQuery, 'run' | 'delivery' | 'type' | 'since' | 'until'>
 
 export function auditFilter({ run: runId, delivery, type, since, until }: AuditFilterQuery) {
-  return given({ runId, deliveryId: delivery, type, since, until })
+  return givenFilters({ runId, deliveryId: delivery, type, since, until })
 }
 
 interface Follow extends AuditFilterQuery {
@@ -34,7 +34,7 @@ interface Follow extends AuditFilterQuery {
 }
 
 /**
- * Events after a place, as they are committed, until the call's signal aborts. Each door writes
+ * Events after a place, as they are committed, until the call's signal aborts. Each caller writes
  * them in its own form.
  */
 export const followAudit = operation(
@@ -61,6 +61,6 @@ export const explain = operation(
 /** The same as `explain`, for one run that the caller reaches. */
 export const explainRun = operation(
   { scopes: ['operator', 'read', 'run'], within: 'run' },
-  async ({ store }: Pick<OperationPorts, 'store'>, _caller, { id }: Named): Promise<WhyView> =>
+  async ({ store }: Pick<OperationPorts, 'store'>, _caller, { id }: WithId): Promise<WhyView> =>
     whyView(await explainRunIn(store, id)),
 )

@@ -1,4 +1,4 @@
-/** The caller of an operation, from any door: what it may do, and its name in the audit. */
+/** The caller of an operation: what it may do, and its name in the audit. */
 import type { LeaseToken } from '../domain/run.ts'
 import type { TokenLimits } from '../domain/token-limits.ts'
 import { hashLeaseToken } from '../secrets.ts'

@@ -18,8 +18,8 @@ export const claimRun = operation(
     { once },
   ): Promise<ClaimedView> => {
     const limits = limitsOf(caller)
-    const asked = { ...requestOf(body), token: leaseTokenOf(caller) }
-    const allowed = limits === undefined ? asked : await claimWithin(store, limits, asked)
+    const request = { ...requestOf(body), token: leaseTokenOf(caller) }
+    const allowed = limits === undefined ? request : await claimWithin(store, limits, request)
     return await claimedView(store, await runs.claim(allowed, caller.actor, once))
   },
 )
@@ -73,14 +73,14 @@ async function claimWithin(
 ): Promise<ClaimRequest> {
   const { type, repo, repoId } = claim
   const name = repo?.toLowerCase()
-  const known = name === undefined ? null : await store.repositories.getByName(name)
-  const place = name === undefined ? null : (known ?? { id: null, name })
+  const stored = name === undefined ? null : await store.repositories.getByName(name)
+  const place = name === undefined ? null : (stored ?? { id: null, name })
   if (!reachesType(limits, type) || !reachesRepository(limits, place)) {
     const where = repo === undefined ? '' : ` in ${repo}`
     throw outsideLimits(limits, `a run of the type ${type}${where}`)
   }
   if (limits.repositories === null || repoId === undefined) return claim
-  const githubId = known?.githubId ?? null
+  const githubId = stored?.githubId ?? null
   if (githubId === null) return { ...claim, repoId: undefined }
   if (githubId === repoId) return claim
   throw outsideLimits(limits, `repo_id ${repoId} is not known as ${repo ?? ''}, so it`)

@@ -19,8 +19,8 @@ import {
 } from '../contract/delivery-view.ts'
 import { deliveryNotFound } from '../errors.ts'
 import { limitsOf } from './caller.ts'
-import { emptyPage, given, pageOf } from './listing.ts'
-import { type Named, operation } from './operation.ts'
+import { emptyPage, givenFilters, pageOf } from './listing.ts'
+import { type WithId, operation } from './operation.ts'
 import type { OperationPorts } from './ports.ts'
 
 /** Deliveries, newest first. A limited token sees those within its limits. */
@@ -34,7 +34,7 @@ export const listDeliveries = operation(
     const { status, wait, channel, run: runId, task } = query
     // Nothing belongs to a task yet.
     if (task !== undefined) return emptyPage
-    const filter = given({ status, wait, channel, runId, within: limitsOf(caller) })
+    const filter = givenFilters({ status, wait, channel, runId, within: limitsOf(caller) })
     return await deliveryPage(store, await store.outbox.list(filter, pageOf(query)))
   },
 )
@@ -45,7 +45,7 @@ export const getDelivery = operation(
   async (
     { store }: Pick<OperationPorts, 'store'>,
     _caller,
-    { id }: Named,
+    { id }: WithId,
   ): Promise<DeliveryWithAttemptsView> => {
     const found = await store.outbox.delivery(id)
     if (found === null) throw deliveryNotFound(id)
@@ -59,7 +59,7 @@ export const retryDelivery = operation(
   async (
     { store }: Pick<OperationPorts, 'store'>,
     { actor },
-    { id }: Named,
+    { id }: WithId,
     { once = null },
   ): Promise<DeliveryView> => oneDelivery(store, await store.outbox.retry(id, actor, once)),
 )
@@ -73,7 +73,7 @@ export const retryDeliveries = operation(
     { status, channel, run: runId }: RetryManyBody,
     { once = null },
   ): Promise<RetriedView> => {
-    const filter = given({ status, channel, runId })
+    const filter = givenFilters({ status, channel, runId })
     return { count: await store.outbox.retryMany(filter, actor, once) }
   },
 )
@@ -84,7 +84,7 @@ export const skipDelivery = operation(
   async (
     { store }: Pick<OperationPorts, 'store'>,
     { actor },
-    { id, reason }: Named & SkipBody,
+    { id, reason }: WithId & SkipBody,
     { once = null },
   ): Promise<DeliveryView> => {
     const skipped = await store.outbox.skip(id, reason.trim(), actor, once)
@@ -98,7 +98,7 @@ export const confirmDelivery = operation(
   async (
     { store, checkIsOurs }: Pick<OperationPorts, 'store' | 'checkIsOurs'>,
     { actor },
-    { id, provider_message_id: given }: Named & ConfirmBody,
+    { id, provider_message_id: given }: WithId & ConfirmBody,
     { once = null },
   ): Promise<DeliveryView> => {
     const providerId = given ?? null

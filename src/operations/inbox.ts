@@ -10,8 +10,8 @@ import {
 } from '../contract/inbox.ts'
 import { NotFoundError } from '../errors.ts'
 import { parsePayload, unpackBody } from '../intake/events/payload.ts'
-import { given, pageOf } from './listing.ts'
-import { type Named, operation } from './operation.ts'
+import { givenFilters, pageOf } from './listing.ts'
+import { type WithId, operation } from './operation.ts'
 import type { OperationPorts } from './ports.ts'
 
 /** What GitHub sent and what it led to, newest first. */
@@ -22,7 +22,10 @@ export const listInbox = operation(
     _caller,
     { webhook_id: webhookId, limit, cursor, ...filter }: InboxQuery,
   ): Promise<InboxList> => {
-    const page = await store.inbox.list(given({ ...filter, webhookId }), pageOf({ limit, cursor }))
+    const page = await store.inbox.list(
+      givenFilters({ ...filter, webhookId }),
+      pageOf({ limit, cursor }),
+    )
     return pageView(page, inboxView)
   },
 )
@@ -33,7 +36,7 @@ export const getInboxEntry = operation(
   async (
     { store }: Pick<OperationPorts, 'store'>,
     _caller,
-    { id }: Named,
+    { id }: WithId,
   ): Promise<InboxEntryWithBodyView> => {
     const entry = await store.inbox.get(id)
     const stored = entry === null ? null : await store.inbox.body(entry.arrival)
@@ -56,7 +59,7 @@ export const replayInboxEntry = operation(
   async (
     { intake }: Pick<OperationPorts, 'intake'>,
     { actor },
-    { id }: Named,
+    { id }: WithId,
     { once },
   ): Promise<InboxEntryView> => inboxView(await intake.replay(id, actor, once)),
 )

@@ -1,4 +1,4 @@
-/** Input that has the right schema but cannot be accepted. Every door shows the field by name. */
+/** Errors for input that fits its schema but cannot be accepted. They name the field. */
 import { InvalidInputError } from '../errors.ts'
 
 /** A field is missing, or does not belong there. */

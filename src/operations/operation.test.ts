@@ -3,7 +3,7 @@ import type { Delivery } from '../domain/outbox/delivery.ts'
 import type { Run } from '../domain/run.ts'
 import type { Caller } from './caller.ts'
 import { localCaller } from './caller.ts'
-import { operation, type Named } from './operation.ts'
+import { operation, type WithId } from './operation.ts'
 import type { ReachStore } from './reach.ts'
 
 /** What was looked up in the store. */
@@ -28,7 +28,7 @@ const store: ReachStore = {
 }
 
 const ports = { store }
-const answer = async (_ports: typeof ports, _caller: Caller, { id }: Named) => id
+const answer = async (_ports: typeof ports, _caller: Caller, { id }: WithId) => id
 const onRun = operation({ scopes: ['operator', 'run'], within: 'run' }, answer)
 const onDelivery = operation({ scopes: ['operator'], within: 'delivery' }, answer)
 const onAll = operation({ scopes: ['operator'] }, answer)

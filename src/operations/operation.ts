@@ -5,7 +5,7 @@
  *
  *     export const cancelRun = operation(
  *       { scopes: ['operator'], within: 'run' },
- *       async ({ runs, store }: Pick<OperationPorts, …>, caller, { id }: Named) => …,
+ *       async ({ runs, store }: Pick<OperationPorts, …>, caller, { id }: WithId) => …,
  *     )
  *
  * What must hold: an operation itself checks what the caller may reach, so no door can forget it. A
@@ -36,13 +36,13 @@ type Perform<Ports, Input, Output> = (
 ) => Promise<Output>
 
 /** The id of the run, delivery, webhook or token that an operation is about. */
-export interface Named {
+export interface WithId {
   readonly id: string
 }
 
 export function operation<
   Ports extends { readonly store: ReachStore },
-  Input extends Named,
+  Input extends WithId,
   Output,
 >(
   reach: Reach & { readonly within: 'run' | 'delivery' },
@@ -62,7 +62,7 @@ export function operation<Ports, Input, Output>(
     input: Input,
     options: CallOptions = {},
   ): Promise<Output> => {
-    const { id } = (input ?? {}) as Partial<Named>
+    const { id } = (input ?? {}) as Partial<WithId>
     // The overloads ensure that there is a store if a run or delivery has to be read.
     await checkReach(ports as { readonly store: ReachStore }, reach, caller, id)
     return await perform(ports, caller, input, options)

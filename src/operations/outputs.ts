@@ -10,12 +10,12 @@ import type { StatusBody, StatusReportedView } from '../contract/status-report.t
 import { InvalidInputError } from '../errors.ts'
 import { leaseHashToPublish } from './caller.ts'
 import { invalidValue } from './invalid-input.ts'
-import { type Named, operation } from './operation.ts'
+import { type WithId, operation } from './operation.ts'
 import type { OperationPorts } from './ports.ts'
 import { sealedOnce } from './sealed-answer.ts'
 
 /** `id` is the run's; `name` is what the run calls its output. */
-interface OwnOutput extends Named {
+interface OwnOutput extends WithId {
   readonly name: string
   readonly output: OwnDeliveryBody
 }
@@ -50,7 +50,7 @@ export const reportRunStatus = operation(
   async (
     { store, random }: Pick<OperationPorts, 'store' | 'random'>,
     caller,
-    { id: runId, status: text, lease_token: token, idempotency_key: key }: Named & StatusBody,
+    { id: runId, status: text, lease_token: token, idempotency_key: key }: WithId & StatusBody,
     { once = null },
   ): Promise<StatusReportedView> => {
     const { actor } = caller

@@ -15,8 +15,8 @@ import type {
   RunsQuery,
 } from '../contract/runs.ts'
 import { heldLeaseHash, leaseTokenOf, limitsOf } from './caller.ts'
-import { emptyPage, given, pageOf } from './listing.ts'
-import { type Named, operation } from './operation.ts'
+import { emptyPage, givenFilters, pageOf } from './listing.ts'
+import { type WithId, operation } from './operation.ts'
 import type { OperationPorts } from './ports.ts'
 import { checkRun } from './reach.ts'
 
@@ -31,7 +31,7 @@ export const listRuns = operation(
     const { repo, pr, issue, task, state, type, key, head_sha: headSha } = query
     // No run belongs to an issue or a task yet.
     if (issue !== undefined || task !== undefined) return emptyPage
-    const filter = given({ repo, pr, state, type, key, headSha, within: limitsOf(caller) })
+    const filter = givenFilters({ repo, pr, state, type, key, headSha, within: limitsOf(caller) })
     return await runPage(store, await runs.list(filter, pageOf(query)))
   },
 )
@@ -42,7 +42,7 @@ export const getRun = operation(
   async (
     { runs, store }: Pick<OperationPorts, 'runs' | 'store'>,
     _caller,
-    { id }: Named,
+    { id }: WithId,
   ): Promise<RunView> => runView(store, await runs.get(id)),
 )
 
@@ -52,7 +52,7 @@ export const listRunAudit = operation(
   async (
     { runs, store }: Pick<OperationPorts, 'runs' | 'store'>,
     _caller,
-    { id, ...paging }: Named & Paging,
+    { id, ...paging }: WithId & Paging,
   ): Promise<AuditList> => {
     const { id: runId } = await runs.get(id)
     return pageView(await store.audit.list({ runId }, pageOf(paging)), auditView)
@@ -82,7 +82,7 @@ export const heartbeatRun = operation(
   async (
     { runs }: Pick<OperationPorts, 'runs' | 'store'>,
     caller,
-    { id: runId, lease_token: token, lease_ms: leaseMs, wait_ms: waitMs }: Named & HeartbeatBody,
+    { id: runId, lease_token: token, lease_ms: leaseMs, wait_ms: waitMs }: WithId & HeartbeatBody,
     { once, signal },
   ): Promise<RenewedView> => {
     const request = { runId, leaseHash: heldLeaseHash(caller, token), leaseMs, waitMs, signal }
@@ -97,7 +97,7 @@ export const releaseRun = operation(
   async (
     { runs, store }: Pick<OperationPorts, 'runs' | 'store'>,
     caller,
-    { id, lease_token: token }: Named & ReleaseBody,
+    { id, lease_token: token }: WithId & ReleaseBody,
     { once },
   ): Promise<RunView> => {
     const released = await runs.release(id, heldLeaseHash(caller, token), caller.actor, once)
@@ -117,7 +117,7 @@ export const completeRun = operation(
       target_url: targetUrl,
       error,
       ...result
-    }: Named & CompleteBody,
+    }: WithId & CompleteBody,
     { once },
   ): Promise<RunView> => {
     const request = {
@@ -137,7 +137,7 @@ export const rerunRun = operation(
   async (
     { runs, store }: Pick<OperationPorts, 'runs' | 'store'>,
     { actor },
-    { id }: Named,
+    { id }: WithId,
     { once },
   ): Promise<ClaimedView> => claimedView(store, await runs.rerun(id, actor, once)),
 )
@@ -148,7 +148,7 @@ export const cancelRun = operation(
   async (
     { runs, store }: Pick<OperationPorts, 'runs' | 'store'>,
     { actor },
-    { id }: Named,
+    { id }: WithId,
     { once },
   ): Promise<RunView> => runView(store, await runs.cancel(id, actor, once)),
 )

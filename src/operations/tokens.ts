@@ -8,7 +8,7 @@ import {
   tokenView,
 } from '../contract/tokens.ts'
 import { pageOf } from './listing.ts'
-import { type Named, operation } from './operation.ts'
+import { type WithId, operation } from './operation.ts'
 import type { OperationPorts } from './ports.ts'
 import { makeSecret, scopedToken } from '../secrets.ts'
 
@@ -37,7 +37,7 @@ export const listTokens = operation(
 /** Revokes a token, and with it the leases and run tokens that were obtained with it. */
 export const deleteToken = operation(
   { scopes: [] },
-  async ({ store }: Pick<OperationPorts, 'store'>, { actor }, { id }: Named): Promise<void> => {
+  async ({ store }: Pick<OperationPorts, 'store'>, { actor }, { id }: WithId): Promise<void> => {
     await store.tokens.revoke(id, actor)
   },
 )

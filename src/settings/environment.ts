@@ -92,9 +92,11 @@ function unknownNames(env: Environment): string[] {
   const settingNames = optionEntries
     .flatMap(([, entry]) => (hasFile(entry) ? [entry.env, `${entry.env}_FILE`] : [entry.env]))
     .filter((name) => name.startsWith('HOLDFAST_'))
-  const known = new Set([...settingNames, ...notSettings])
+  const knownNames = new Set([...settingNames, ...notSettings])
   return Object.keys(env)
-    .filter((name) => name.startsWith('HOLDFAST_') && env[name] !== undefined && !known.has(name))
+    .filter(
+      (name) => name.startsWith('HOLDFAST_') && env[name] !== undefined && !knownNames.has(name),
+    )
     .sort()
     .map((name) => {
       const reason = unavailableVariables.get(name)

@@ -88,12 +88,12 @@ interface FoundFlags {
 function readFlags(flags: NonNullable<SettingsSources['flags']>): FoundFlags {
   const found = new Map<OptionKey, FoundText>()
   const problems: string[] = []
-  const known = optionEntries.filter(([, entry]) => hasFlag(entry)).map(([key]) => key)
+  const flagKeys = optionEntries.filter(([, entry]) => hasFlag(entry)).map(([key]) => key)
   for (const [key, text] of Object.entries(flags)) {
     if (text === undefined) continue
-    const right = known.find((name) => name === key)
+    const right = flagKeys.find((name) => name === key)
     if (right === undefined) {
-      const meant = didYouMeanOrAll(flagOf(key), known.map(flagOf), 'Options')
+      const meant = didYouMeanOrAll(flagOf(key), flagKeys.map(flagOf), 'Options')
       problems.push(`Unknown option ${JSON.stringify(flagOf(key))}. ${meant}`)
     } else {
       found.set(right, { text: text.trim(), source: 'from the command line' })

@@ -1,6 +1,6 @@
 /**
- * The settings as the program uses them: checked, complete and never changed again. Only the doors
- * read the environment and the config file. Everything else is given this object.
+ * The settings as the program uses them: checked, complete and never changed again. Only the
+ * command line and the library load them. Everything else is given this object.
  */
 import type { ChannelConfig, EventFilter, RetentionConfig, When } from '../config.ts'
 import type { PublishRights } from '../domain/outbox/publish-rights.ts'

@@ -58,20 +58,20 @@ function numbered(digits: string): string {
 const unseen = /^\p{Default_Ignorable_Code_Point}$/u
 const blank = /^[^\S\n\t]$/
 /** Full-width characters and mathematical letters. */
-const alike = '\uff01-\uff5e\u{1d400}-\u{1d7ff}'
-const isAlike = new RegExp(`^[${alike}]$`, 'u')
+const lookalikes = '\uff01-\uff5e\u{1d400}-\u{1d7ff}'
+const isLookalike = new RegExp(`^[${lookalikes}]$`, 'u')
 
 function shownCharacter(character: string): string {
   if (unseen.test(character)) return ''
   if (blank.test(character)) return ' '
-  return isAlike.test(character) ? character.normalize('NFKC') : character
+  return isLookalike.test(character) ? character.normalize('NFKC') : character
 }
 
 const notAsShown = [
   String.raw`\\${punctuation}`,
   entity,
   '%[2-7][0-9A-Fa-f]',
-  String.raw`[${alike}]|[^\S\n\t ]|\p{Default_Ignorable_Code_Point}`,
+  String.raw`[${lookalikes}]|[^\S\n\t ]|\p{Default_Ignorable_Code_Point}`,
 ]
 /** Marks for bold, struck-out and code text. */
 const marks = ['[*`~]+', '</?(?:b|strong|i|em|code)>']

@@ -1,17 +1,17 @@
-/** The names that an object at some place in a schema may have; none when no object is there. */
+/** The field names that a schema allows at `path`; none if there is no object at that place. */
 import { z } from 'zod'
 
 export function fieldsAt(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
-  const [first, ...rest] = path
+  const [first, ...deeper] = path
   return objectsOf(schema).flatMap((object) => {
     const shape = object.shape as Readonly<Record<string, z.ZodType>>
     if (first === undefined) return Object.keys(shape)
     const field = Object.hasOwn(shape, first) ? shape[String(first)] : undefined
-    return field === undefined ? [] : fieldsAt(field, rest)
+    return field === undefined ? [] : fieldsAt(field, deeper)
   })
 }
 
-/** Through what only says that a value may be left out, and in each form it may have. */
+/** Looks into every form of a union, and into optional, nullable and default values. */
 function objectsOf(schema: z.ZodType): readonly z.ZodObject[] {
   if (schema instanceof z.ZodObject) return [schema]
   if (schema instanceof z.ZodUnion) {

@@ -1,6 +1,6 @@
 /**
- * What is wrong with a value that a caller gave, in our words, one finding for each field. Every
- * door says it alike; only what becomes of it differs.
+ * What is wrong with a value that a caller gave, in our words, with one finding for each field. The
+ * words are the same for HTTP, the command line and the library.
  */
 import type { z } from 'zod'
 import { fieldsAt } from './fields-at.ts'
@@ -8,7 +8,7 @@ import { didYouMean, unknownField } from './nearest.ts'
 
 /** A value can be wrong in a hundred thousand places. */
 const unknownKeysMax = 20
-/** How zod begins where the schema has no words of its own. */
+/** How zod's own message begins. It is used if the schema has no message. */
 const zodWords = 'Invalid input'
 
 export interface Finding {
@@ -57,7 +57,10 @@ function flatten(schema: z.ZodType, issue: Issue, data: unknown): readonly Findi
   }
 }
 
-/** Of several forms, the one whose type the value has speaks; with none, the shape is wrong. */
+/**
+ * If a value may have several forms, the problems are those of the form with the type of the value.
+ * If no form has that type, the shape is wrong.
+ */
 function flattenUnion(
   schema: z.ZodType,
   issue: z.core.$ZodIssueInvalidUnion,

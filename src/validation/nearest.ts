@@ -1,13 +1,13 @@
 /**
- * "Did you mean …?": which of the right names somebody most likely meant, and how that is said.
+ * "Did you mean …?": finds the right name that somebody most likely meant, and suggests it.
  *
  * A missing or extra letter, or two swapped ones, cost 1 and a wrong letter costs 2, so that a
  * shortened name (`DB_URL`) is nearer to its long form than to an unrelated name of its own length.
- * Case and punctuation do not count: `headSha` is `head_sha`. A wrong suggestion misleads more than
- * none, so what has little in common with every name gets none.
+ * Case and punctuation do not count: `headSha` is `head_sha`. A wrong suggestion is worse than
+ * none, so a text that is not near any name gets no suggestion.
  */
 
-/** Nobody mistypes a name by this many letters; whatever is longer may be anything. */
+/** A longer text is not a mistyped name. */
 const typedLengthMax = 100
 
 export function editDistance(from: string, to: string): number {
@@ -40,7 +40,7 @@ function at(row: readonly number[], column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY
 }
 
-/** Of equally near names the one that begins alike; null when none is near enough to be meant. */
+/** If names are equally near, the one with the longest equal start. Null if no name is near. */
 export function nearest(wrong: string, right: readonly string[]): string | null {
   if (wrong.length > typedLengthMax) return null
   const typed = lettersOf(wrong)
@@ -59,14 +59,14 @@ export function nearest(wrong: string, right: readonly string[]): string | null 
   return best
 }
 
-/** What all names begin with, such as HOLDFAST_, says nothing: only the rest is compared. */
+/** A start that all names have, such as HOLDFAST_, is not compared. */
 function isNear(typed: string, name: string, common: number): boolean {
   const distance = editDistance(typed, name)
   const given = typed.length - common
   const longest = Math.max(typed.length, name.length) - common
   if (given <= 0 || longest <= 3) return distance <= (given <= 0 ? 0 : 1)
   if (distance <= Math.max(2, longest / 3)) return true
-  // Another form of the same word ends otherwise: `delivery` for `deliveries`.
+  // Another form of the same word has another ending: `delivery` for `deliveries`.
   if (sharedStart(typed, name) - common >= (longest * 2) / 3) return true
   // Only letters left out: `DB_URL` for `DATABASE_URL`.
   const isShortened = distance === name.length - typed.length && typed[common] === name[common]
@@ -89,18 +89,18 @@ function sharedStart(left: string, right: string): number {
   return length
 }
 
-/** A question to put after what is wrong; empty when no name is near. */
+/** A question that follows the problem; empty if no name is near. */
 export function didYouMean(wrong: string, right: readonly string[]): string {
   const meant = nearest(wrong, right)
   return meant === null ? '' : `Did you mean ${JSON.stringify(meant)}?`
 }
 
-/** The same, or all right names where none is near; `kind` is what they are, in the plural. */
+/** The same, or all right names if none is near. `kind`: what they are, in the plural. */
 export function didYouMeanOrAll(wrong: string, right: readonly string[], kind: string): string {
   return didYouMean(wrong, right) || `${kind}: ${right.join(', ')}`
 }
 
-/** Of a field that nothing has, to be read after its name. */
+/** The message about an unknown field. It follows the field's name. */
 export function unknownField(name: string, known: readonly string[]): string {
   return ['is not a known field', didYouMean(name, known)].filter(Boolean).join('. ')
 }

@@ -1,5 +1,5 @@
 /**
- * The kinds of text that callers give, whichever door they come through.
+ * The kinds of text that callers give, by HTTP, on the command line or with the library.
  *
  * What must hold: no text has a NUL or a lone surrogate, every text has a maximum length, and a
  * name or a key has no control characters and no invisible characters.

@@ -130,7 +130,11 @@ test('every operation is shown, with its fields and an example', async () => {
   expect(text).toContain('curl -X POST http://here.test/v1/runs ')
   expect(text).toContain('http://here.test/v1/runs/RUN_ID/complete')
   expect(text).not.toMatch(/undefined|\[object|string,null/)
-  expect([at('door').hidden, at('reference').hidden, at('token').value]).toEqual([true, false, ''])
+  expect([at('token-page').hidden, at('reference').hidden, at('token').value]).toEqual([
+    true,
+    false,
+    '',
+  ])
 })
 
 test('what may be null opens like what may not', async () => {
@@ -179,7 +183,7 @@ test('an example is copied as it stands', async () => {
 
 test('a wrong token is told so, with where one comes from, and shows nothing', async () => {
   const { at, enter, session } = openPage()
-  expect(at('door').hidden).toBe(false)
+  expect(at('token-page').hidden).toBe(false)
   expect(at('token').className).toBe('focused')
   await enter('wrong')
   expect(at('refusal').text).toMatch(/^The bearer token is unknown\. .*comes from/)

@@ -20,8 +20,8 @@ export function shownWords(facts: Facts): string[] {
   const others = facts.deliveries.filter((delivery) => !isShown(delivery, facts))
   const names = shown.map(shownName)
   return [
-    ...(names.length === 0 ? [] : [`GitHub shows ${listed(names)}`]),
-    ...together(others.map((delivery) => stateOf(delivery, facts))),
+    ...(names.length === 0 ? [] : [`GitHub shows ${joinNames(names)}`]),
+    ...joinStates(others.map((delivery) => stateOf(delivery, facts))),
   ]
 }
 
@@ -40,7 +40,7 @@ function shownName(delivery: Delivery): string {
 
 /** Of one delivery, without the full stop. */
 export function deliveryState(delivery: Delivery, facts: Facts): string {
-  const [words = ''] = together([stateOf(delivery, facts)])
+  const [words = ''] = joinStates([stateOf(delivery, facts)])
   return words
 }
 
@@ -81,7 +81,7 @@ function stateOf(delivery: Delivery, facts: Facts): State {
 }
 
 /** Joins those with the same state: `The comment and the commit status are …` */
-function together(states: readonly State[]): string[] {
+function joinStates(states: readonly State[]): string[] {
   const groups = new Map<string, State[]>()
   for (const state of states) {
     // A sent one names its own address, so it cannot be joined.
@@ -91,13 +91,13 @@ function together(states: readonly State[]): string[] {
   return [...groups.values()].flatMap((group) => {
     const [first] = group
     if (first === undefined) return []
-    const names = atStart(listed(group.map(({ name }) => name)))
+    const names = atStart(joinNames(group.map(({ name }) => name)))
     return [`${names} ${group.length === 1 ? first.is : first.are}${first.then}`]
   })
 }
 
 /** `a, b and c` */
-export function listed(names: readonly string[]): string {
+export function joinNames(names: readonly string[]): string {
   const last = names.at(-1) ?? ''
   return names.length < 2 ? last : `${names.slice(0, -1).join(', ')} and ${last}`
 }
@@ -163,8 +163,8 @@ function budgetWords(delivery: Delivery, facts: Facts): string {
       ? `it waits for its turn among the writes of ${name}`
       : `the budget of ${name} allows it at ${timeWords(delivery.dueAt ?? now, now)}`
   }
-  const said = blockedReason === null ? '' : ` (${cleanText(blockedReason)})`
-  const until = `GitHub asked ${name} to wait until ${timeWords(blockedUntil, now)}${said}`
+  const reason = blockedReason === null ? '' : ` (${cleanText(blockedReason)})`
+  const until = `GitHub asked ${name} to wait until ${timeWords(blockedUntil, now)}${reason}`
   const failsAt = failsBefore(blockedUntil, delivery, facts)
   return failsAt === null
     ? until
@@ -215,7 +215,7 @@ export function awaitedDeliveries(facts: Facts): Awaited[] {
     groups.set(key, group)
   }
   return [...groups.values()].map(({ what, until, names }) => {
-    return { what: what.replaceAll('…', listed(names)), until }
+    return { what: what.replaceAll('…', joinNames(names)), until }
   })
 }
 

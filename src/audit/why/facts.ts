@@ -92,22 +92,22 @@ export function decisiveWebhook({ webhooks }: Facts): InboxEntry | null {
 
 /** Everything about a pull request or an issue. */
 export async function readThread(store: WhyStore, repo: string, number: number): Promise<Facts> {
-  const known = await store.runs.subjectsOf(repo, number)
-  const sorted = known.toSorted((a, b) => (a.type < b.type ? -1 : 1))
+  const found = await store.runs.subjectsOf(repo, number)
+  const sorted = found.toSorted((a, b) => (a.type < b.type ? -1 : 1))
   const read = await Promise.all(
     sorted.map(async (subject) => {
       const page = { limit: runsOfTypeMax, cursor: null }
-      const found = await store.runs.list({ repo, pr: number, type: subject.type }, page)
-      return { found, one: await subjectFacts(store, subject, found.items) }
+      const listed = await store.runs.list({ repo, pr: number, type: subject.type }, page)
+      return { listed, one: await subjectFacts(store, subject, listed.items) }
     }),
   )
   const subjects = read.map(({ one }) => one)
   const runs = distinct([
-    ...read.flatMap(({ found }) => found.items),
+    ...read.flatMap(({ listed }) => listed.items),
     ...subjects.flatMap(({ run, ahead }) => [run, ahead]).filter((run) => run !== null),
   ])
   const inbox = await store.inbox.list({ repo, number }, { limit: webhooksMax, cursor: null })
-  const cut = inbox.nextCursor !== null || read.some(({ found }) => found.nextCursor !== null)
+  const cut = inbox.nextCursor !== null || read.some(({ listed }) => listed.nextCursor !== null)
   // A purged run is gone, but its audit may still exist.
   const purged = subjects.flatMap(({ run, subject }) =>
     run === null ? [subject?.currentRunId] : [],
@@ -116,8 +116,8 @@ export async function readThread(store: WhyStore, repo: string, number: number):
   const current = subjects.flatMap(({ run, ahead }) => [run?.id, ahead?.id])
   const deliveries = await deliveriesOf(store, current)
   const webhooks = inbox.items
-  const found = { subjects, runs, ids, webhooks, cut, onlyRunId: null, deliveries }
-  const facts = await withAudit(store, found)
+  const readSoFar = { subjects, runs, ids, webhooks, cut, onlyRunId: null, deliveries }
+  const facts = await withAudit(store, readSoFar)
   if (subjects.length > 0 || webhooks.length > 0) return facts
   return { ...facts, refusals: (await readSignatures(store)).refused }
 }
@@ -153,8 +153,8 @@ export async function readRun(store: WhyStore, id: string): Promise<Facts | null
   const ahead = run === null ? null : await store.runs.ahead(run.subjectId)
   const runs = run === null ? [] : [run]
   const subjects = [{ subject, run, ahead }]
-  const known = await withAudit(store, {
-    subjects: subjects,
+  const facts = await withAudit(store, {
+    subjects,
     runs,
     ids: [id],
     webhooks: [],
@@ -162,7 +162,7 @@ export async function readRun(store: WhyStore, id: string): Promise<Facts | null
     onlyRunId: id,
     deliveries: await deliveriesOf(store, [run?.id]),
   })
-  return run === null && known.rows.length === 0 ? null : known
+  return run === null && facts.rows.length === 0 ? null : facts
 }
 
 /** By its id or GUID. Returns null if nothing is left of it, not even its audit. */
@@ -177,16 +177,16 @@ export async function readWebhook(store: WhyStore, id: string): Promise<Facts | 
   const found = await Promise.all(ids.slice(0, webhooksMax).map((runId) => store.runs.get(runId)))
   const runs = found.filter((run) => run !== null)
   const nothing = { subjects: [], cut: false, onlyRunId: null, deliveries: [] }
-  const known = await withAudit(store, { ...nothing, runs, ids, webhooks })
+  const facts = await withAudit(store, { ...nothing, runs, ids, webhooks })
   const guids = new Set(webhooks.map(({ webhookId }) => webhookId))
   const inboxIds = new Set(webhooks.map((one) => one.duplicateOf ?? one.id))
-  const own = new Set(known.rows.filter((row) => inboxIds.has(row.inboxId ?? '')).map(idOf))
+  const own = new Set(facts.rows.filter((row) => inboxIds.has(row.inboxId ?? '')).map(idOf))
   // Of the runs, only what this webhook did to them.
-  const rows = known.rows.filter((row) => {
+  const rows = facts.rows.filter((row) => {
     if (row.runId === null) return own.has(row.id)
     return own.has(row.causeId ?? 0) || guids.has(textOf(row, 'webhook_id') ?? '')
   })
-  return { ...known, webhooks, rows }
+  return { ...facts, webhooks, rows }
 }
 
 async function readPurgedWebhook(store: WhyStore, id: string): Promise<Facts | null> {
@@ -224,8 +224,8 @@ export async function readDelivery(store: WhyStore, id: string): Promise<Facts |
   const { items, nextCursor } = await store.audit.list({ deliveryId: id }, page)
   if (delivery === null && items.length === 0) return null
   const runIds = [...new Set([delivery?.runId, ...items.map(({ runId }) => runId)])]
-  const known = runIds.filter((runId) => typeof runId === 'string').slice(0, runsOfTypeMax)
-  const runs = await Promise.all(known.map((runId) => store.runs.get(runId)))
+  const wanted = runIds.filter((runId) => typeof runId === 'string').slice(0, runsOfTypeMax)
+  const runs = await Promise.all(wanted.map((runId) => store.runs.get(runId)))
   const deliveries = delivery === null ? [] : [delivery]
   // Without its cause, a sent delivery would not say why.
   const rows = await withCauses(store, items, () => true)
@@ -273,7 +273,8 @@ async function servedAtFor(
   return deliveries.some(isOpen) ? (await store.upkeep.vitals()).aliveAt : null
 }
 
-type Later =
+/** The facts that `withAudit` adds. */
+type AddedByAudit =
   | 'now'
   | 'rows'
   | 'otherDeliveries'
@@ -285,7 +286,7 @@ type Later =
   | 'servedAt'
   | 'rules'
 
-interface ReadSoFar extends Omit<Facts, Later> {
+interface ReadSoFar extends Omit<Facts, AddedByAudit> {
   /** Of the runs whose audit is wanted, also of purged ones. */
   readonly ids: readonly string[]
 }
@@ -328,9 +329,9 @@ async function withCauses(
   rows: readonly AuditRow[],
   isWanted: (row: AuditRow) => boolean = isOfNeither,
 ): Promise<readonly AuditRow[]> {
-  const known = new Set(rows.map(({ id }) => id))
+  const readIds = new Set(rows.map(({ id }) => id))
   const wanted = new Set(rows.flatMap(({ causeId }) => causeId ?? []))
-  const missing = [...wanted].filter((id) => !known.has(id)).toSorted((a, b) => b - a)
+  const missing = [...wanted].filter((id) => !readIds.has(id)).toSorted((a, b) => b - a)
   const found = await store.audit.get(missing.slice(0, furtherCausesMax))
   const causes = found.filter(isWanted)
   return [...rows, ...causes].toSorted((a, b) => a.id - b.id)
@@ -355,10 +356,10 @@ async function furtherDeliveries(
   rows: readonly AuditRow[],
   listed: readonly Delivery[],
 ): Promise<readonly Delivery[]> {
-  const known = new Set(listed.map(({ id }) => id))
+  const listedIds = new Set(listed.map(({ id }) => id))
   const newestFirst = rows.toSorted((a, b) => b.id - a.id)
   const named = newestFirst.flatMap(({ deliveryId }) => deliveryId ?? [])
-  const wanted = [...new Set(named)].filter((id) => !known.has(id))
+  const wanted = [...new Set(named)].filter((id) => !listedIds.has(id))
   const found = await Promise.all(
     wanted.slice(0, furtherDeliveriesMax).map((id) => store.outbox.delivery(id)),
   )
@@ -371,10 +372,10 @@ async function furtherWebhooks(
   rows: readonly AuditRow[],
   listed: readonly InboxEntry[],
 ): Promise<readonly InboxEntry[]> {
-  const known = new Set(listed.map(({ webhookId }) => webhookId))
+  const listedGuids = new Set(listed.map(({ webhookId }) => webhookId))
   const newestFirst = rows.toSorted((a, b) => b.id - a.id)
   const guids = newestFirst.map((row) => textOf(row, 'webhook_id')).filter((id) => id !== null)
-  const wanted = [...new Set(guids)].filter((guid) => !known.has(guid))
+  const wanted = [...new Set(guids)].filter((guid) => !listedGuids.has(guid))
   const found = await Promise.all(
     wanted.slice(0, furtherWebhooksMax).map((guid) => store.inbox.get(guid)),
   )

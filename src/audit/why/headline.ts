@@ -4,7 +4,7 @@ import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
 import { isActive } from '../../domain/run.ts'
 import { sentence } from '../../texts/sentences.ts'
-import { becauseWords, happeningOf, happeningWords } from './webhook-words.ts'
+import { becauseWords, eventOfEntry, eventWords } from './webhook-words.ts'
 import type { Facts, SubjectFacts } from './facts.ts'
 import { decisiveWebhook } from './facts.ts'
 import {
@@ -24,6 +24,7 @@ import {
   workerWords,
 } from './names.ts'
 import {
+  claimDefaults,
   claimWords,
   failureOf,
   isClaimReason,
@@ -179,7 +180,7 @@ function skipWords({ errorCode, errorText }: Run): string {
 
 /** Without the full stop. */
 export function webhookWords(entry: InboxEntry, { now, runs }: Facts): string {
-  const happened = happeningWords(happeningOf(entry))
+  const happened = eventWords(eventOfEntry(entry))
   const when = `${happened} at ${timeWords(entry.receivedAt, now)}`
   if (entry.state === 'waiting') {
     const why = entry.lastError === null ? '' : `: ${cleanText(entry.lastError)}`
@@ -213,6 +214,5 @@ function ledTo(outcome: TypeOutcome, runs: readonly Run[]): string[] {
   if (result === 'cancelled') return [`it cancelled ${named}`]
   if (result !== 'claimed') return []
   if (!isClaimReason(reason) || startingReasons.has(reason)) return [`it started ${named}`]
-  const about = { what: named, key: named, round: 1, attempt: 1, left: null, said: null, who: null }
-  return [claimWords[reason](about)]
+  return [claimWords[reason]({ ...claimDefaults, what: named, key: named })]
 }

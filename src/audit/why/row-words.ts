@@ -19,7 +19,7 @@ import {
   textOf,
   workerWords,
 } from './names.ts'
-import { becauseWords, happeningOfRow, happeningWords } from './webhook-words.ts'
+import { becauseWords, eventOfRow, eventWords } from './webhook-words.ts'
 
 /** What a row is about, as far as it is known. */
 export interface RowAbout {
@@ -85,8 +85,8 @@ const words: Readonly<Record<Exclude<AuditType, keyof typeof deliveryRowWords>, 
     `it was ${cleanText(textOf(row, 'state') ?? 'ended', 20)}`,
   'run.agent.status_reported': (row, { run, who }) => {
     const status = textOf(row, 'status')
-    const said = status === null ? '' : `: ${quoted(status)}`
-    return `${atStart(who ?? 'its worker')} reported on ${shortName(row, run)}${said}`
+    const statusWords = status === null ? '' : `: ${quoted(status)}`
+    return `${atStart(who ?? 'its worker')} reported on ${shortName(row, run)}${statusWords}`
   },
   'repository.identified': (row) => `GitHub's id of ${repository(row, 'name')} became known`,
   'repository.renamed': (row) =>
@@ -147,8 +147,8 @@ function shortName(row: AuditRow, run: Run | null): string {
 }
 
 function arrival(row: AuditRow): string {
-  const happening = happeningOfRow(row)
-  return happening === null ? 'Holdfast decided on the webhook' : happeningWords(happening)
+  const event = eventOfRow(row)
+  return event === null ? 'Holdfast decided on the webhook' : eventWords(event)
 }
 
 function because(row: AuditRow): string {
@@ -163,13 +163,22 @@ export interface ClaimAbout {
   readonly key: string
   readonly round: number
   readonly attempt: number
-  /** `pending` if it waits for a worker; null if nothing was started. */
-  readonly left: 'pending' | 'running' | null
+  /** The state that the run started in: `pending` waits for a worker. Null: nothing was started. */
+  readonly startState: 'pending' | 'running' | null
   /** The reason in the words of the type's rule. */
-  readonly said: string | null
+  readonly ruleText: string | null
   /** Who claimed it; null if a webhook did, which is in the line above. */
   readonly who: string | null
 }
+
+/** A claim of which only the run's name is known. */
+export const claimDefaults = {
+  round: 1,
+  attempt: 1,
+  startState: null,
+  ruleText: null,
+  who: null,
+} as const
 
 /** What a claim decided, one clause for each reason of the table in domain/claim.ts. */
 export const claimWords: Readonly<Record<ClaimReason, (about: ClaimAbout) => string>> = {
@@ -190,13 +199,13 @@ export const claimWords: Readonly<Record<ClaimReason, (about: ClaimAbout) => str
   'stale-event': ({ what }) => `Nothing was started for ${what}: a newer commit was known`,
   queued: ({ what }) => `${what} waits in line behind another run`,
   busy: ({ what }) => `${what} was not started, because another run was active`,
-  skipped: ({ what, said }) => `${what} was skipped, because ${ruleWords(said)}`,
+  skipped: ({ what, ruleText }) => `${what} was skipped, because ${ruleWords(ruleText)}`,
 }
 
-export const ruleWords = (said: string | null): string =>
-  said === null || said === 'filtered'
+export const ruleWords = (ruleText: string | null): string =>
+  ruleText === null || ruleText === 'filtered'
     ? 'its rule (when) said no'
-    : `its rule (when) said ${quoted(said)}`
+    : `its rule (when) said ${quoted(ruleText)}`
 
 /** The reasons that lead to work, now or later. */
 export const startingReasons: ReadonlySet<ClaimReason> = new Set<ClaimReason>([
@@ -213,13 +222,13 @@ export function isClaimReason(text: string | null): text is ClaimReason {
   return claimReasons.some((reason) => reason === text)
 }
 
-function started({ who, what, left }: ClaimAbout): string {
-  const waits = left === 'pending' ? ' and waits for a worker' : ''
+function started({ who, what, startState }: ClaimAbout): string {
+  const waits = startState === 'pending' ? ' and waits for a worker' : ''
   return who === null ? `${what} started${waits}` : `${atStart(who)} claimed ${what}`
 }
 
-function again({ who, what, round, left }: ClaimAbout, reason: string): string {
-  const waits = left === 'pending' ? ' and waits for a worker' : ''
+function again({ who, what, round, startState }: ClaimAbout, reason: string): string {
+  const waits = startState === 'pending' ? ' and waits for a worker' : ''
   return who === null
     ? `${what} started again (round ${round})${waits}, ${reason}`
     : `${asked(who)} ${what} again. Round ${round} started${waits}`
@@ -239,8 +248,8 @@ function claimAbout(row: AuditRow, run: Run | null, who: string | null): ClaimAb
     key: keyWords(key),
     round: numberOf(row, 'round') ?? 1,
     attempt: numberOf(row, 'attempt') ?? 1,
-    left: state === 'pending' || state === 'running' ? state : null,
-    said: null,
+    startState: state === 'pending' || state === 'running' ? state : null,
+    ruleText: null,
     who,
   }
 }
@@ -254,7 +263,7 @@ function skipped(row: AuditRow, { run, who }: RowAbout): string {
   if (reason === 'head-newer-than-comment') {
     return `Nothing was started for ${name(row, run)}: it may be newer than the comment`
   }
-  const about = { ...claimAbout(row, run, who), left: null, said: reason }
+  const about = { ...claimAbout(row, run, who), startState: null, ruleText: reason }
   return reason === 'stale-event' || reason === 'busy'
     ? claimWords[reason](about)
     : claimWords.skipped(about)
@@ -299,10 +308,10 @@ export function failureWords(code: string | null, text: string | null): string {
     const ours = text?.replace(/\b(\d{1,15}) ms\b/, (_all, ms: string) => lengthWords(Number(ms)))
     return `${ours === undefined ? (failures[code] ?? code) : cleanText(ours)} (${code})`
   }
-  const said = code === null ? null : cleanText(code, 64)
+  const codeText = code === null ? null : cleanText(code, 64)
   if (text !== null && text !== '')
-    return said === null ? quoted(text) : `${quoted(text)} (${said})`
-  return said ?? 'its worker gave no reason'
+    return codeText === null ? quoted(text) : `${quoted(text)} (${codeText})`
+  return codeText ?? 'its worker gave no reason'
 }
 
 function tryOf(row: AuditRow): string {
@@ -316,8 +325,8 @@ function tryOf(row: AuditRow): string {
 }
 
 function why(row: AuditRow): string {
-  const said = textOf(row, 'why')
-  return said === null ? '' : `, because ${cleanText(said)}`
+  const reason = textOf(row, 'why')
+  return reason === null ? '' : `, because ${cleanText(reason)}`
 }
 
 const repository = (row: AuditRow, field: string): string => cleanText(textOf(row, field) ?? 'it')

@@ -15,13 +15,13 @@ import { sentence } from '../../texts/sentences.ts'
 import { isLeftOut, publishedTypes } from './delivery-words.ts'
 import type { Facts } from './facts.ts'
 import { actorWords, atStart, counted, cleanText, runWords, textOf, typeWords } from './names.ts'
-import { claimWords, isClaimReason, rowWords, ruleWords } from './row-words.ts'
-import type { Happening } from './webhook-words.ts'
+import { claimDefaults, claimWords, isClaimReason, rowWords, ruleWords } from './row-words.ts'
+import type { EventSummary } from './webhook-words.ts'
 import {
   becauseWords,
-  happeningOf,
-  happeningOfRow,
-  happeningWords,
+  eventOfEntry,
+  eventOfRow,
+  eventWords,
   nothingWords,
   outcomesOf,
 } from './webhook-words.ts'
@@ -74,7 +74,7 @@ const echoReasons = new Set(['no-trigger', 'own-account'])
 
 export function storyOf(facts: Facts): readonly StoryEntry[] {
   const lines = new StoryLines(facts)
-  return [...lines.beginning(), ...joined(lines.all()), ...lines.echoes()]
+  return [...lines.beginning(), ...joinLines(lines.all()), ...lines.echoes()]
 }
 
 class StoryLines {
@@ -92,7 +92,7 @@ class StoryLines {
     this.#rows = new Map(facts.rows.map((row) => [row.id, row]))
     this.#runs = new Map(facts.runs.map((run) => [run.id, run]))
     this.#webhooks = new Map(facts.webhooks.map((entry) => [entry.webhookId, entry]))
-    const first = facts.rows.filter((row) => happeningOfRow(row) !== null && isArrival(row))
+    const first = facts.rows.filter((row) => eventOfRow(row) !== null && isArrival(row))
     this.#arrivals = new Map(
       first.toReversed().map((row) => [textOf(row, 'webhook_id') ?? '', row]),
     )
@@ -153,11 +153,11 @@ class StoryLines {
   #webhook(row: AuditRow): Line[] {
     if (!this.#belongsToStory(row)) return []
     const isReplay = row.type === 'operator.replay_requested'
-    if (isArrival(row) && (isReplay || happeningOfRow(row) !== null)) {
+    if (isArrival(row) && (isReplay || eventOfRow(row) !== null)) {
       const decision = this.#decisionOf(row)
       if (isReplay) return [this.#line(row, `${this.#which(row)}${this.#words(row)}`)]
       const missed = row.type === 'webhook.caught_up' ? this.#words(row) : null
-      const happened = missed ?? happeningWords(this.#happening(row))
+      const happened = missed ?? eventWords(this.#eventOf(row))
       if (decision === null && row.type !== 'webhook.ignored') {
         return [this.#line(row, `${happened}. Holdfast has not decided on it yet`)]
       }
@@ -165,8 +165,8 @@ class StoryLines {
       const clauses = decision === null ? [] : this.#clauses(decision)
       const isAlone = decision === null || !this.#hasRunRows(row)
       if (isAlone && this.#isPrompt(row, decision)) {
-        const said = clauses.length === 0 ? nothingWords(decision ?? row) : clauses.join('; ')
-        return [this.#line(row, `${happened}: ${said}`)]
+        const result = clauses.length === 0 ? nothingWords(decision ?? row) : clauses.join('; ')
+        return [this.#line(row, `${happened}: ${result}`)]
       }
       return [this.#line(row, happened)]
     }
@@ -216,8 +216,8 @@ class StoryLines {
     )
     const unmentioned = all.filter(({ runIds }) => !runIds.some((id) => touched.has(id)))
     const clauses = unmentioned.map((outcome) => {
-      const said = outcomeWords(outcome)
-      return all.length > 1 ? `${typeWords(outcome)}: ${said}` : said
+      const words = outcomeWords(outcome)
+      return all.length > 1 ? `${typeWords(outcome)}: ${words}` : words
     })
     return [...new Set(clauses)]
   }
@@ -225,7 +225,7 @@ class StoryLines {
   /** The story of one run has only the webhooks that did something to it. */
   #belongsToStory(row: AuditRow): boolean {
     if (this.#facts.onlyRunId === null) return true
-    const arrival = happeningOfRow(row) === null ? this.#causeOf(row) : row
+    const arrival = eventOfRow(row) === null ? this.#causeOf(row) : row
     const ids = [row.id, arrival?.id]
     return this.#facts.rows.some((one) => {
       return one.runId !== null && ids.includes(this.#causeOf(one)?.id)
@@ -251,7 +251,7 @@ class StoryLines {
   #causeOf({ id, causeId, inboxId, ...row }: AuditRow): AuditRow | null {
     if (causeId !== null) return this.#rows.get(causeId) ?? null
     if (row.type.startsWith('operator.')) return null
-    if (happeningOfRow({ id, causeId, ...row }) !== null) return null
+    if (eventOfRow({ id, causeId, ...row }) !== null) return null
     const guid = textOf({ id, causeId, ...row }, 'webhook_id')
     const arrival = guid === null ? undefined : this.#arrivals.get(guid)
     return arrival === undefined || arrival.id >= id ? null : arrival
@@ -285,7 +285,7 @@ class StoryLines {
     const [kind, login] = row.actor.split(':')
     if (row.actor === 'head-check') return 'GitHub named its newest commit. '
     if (this.#causeOf(row) !== null || kind !== 'github' || login === undefined) return ''
-    const happened = happeningWords({ event: null, action, sender: login })
+    const happened = eventWords({ event: null, action, sender: login })
     return `${happened} (its webhook was removed): `
   }
 
@@ -308,25 +308,25 @@ class StoryLines {
 
   #which(row: AuditRow): string {
     const several = new Set(this.#facts.rows.flatMap(({ inboxId }) => inboxId ?? [])).size > 1
-    return several ? `${happeningWords(this.#happening(row))}: ` : ''
+    return several ? `${eventWords(this.#eventOf(row))}: ` : ''
   }
 
-  #happening(row: AuditRow): Happening {
-    const own = happeningOfRow(row)
+  #eventOf(row: AuditRow): EventSummary {
+    const own = eventOfRow(row)
     if (own !== null && row.type !== 'webhook.duplicate') return own
     const entry = this.#webhooks.get(textOf(row, 'webhook_id') ?? '')
     const arrival = this.#facts.rows.find(
-      (other) => other.inboxId === row.inboxId && happeningOfRow(other) !== null,
+      (other) => other.inboxId === row.inboxId && eventOfRow(other) !== null,
     )
-    const arrived = arrival === undefined ? null : happeningOfRow(arrival)
-    if (entry !== undefined) return happeningOf(entry)
+    const arrived = arrival === undefined ? null : eventOfRow(arrival)
+    if (entry !== undefined) return eventOfEntry(entry)
     return arrived ?? { event: 'an event', action: null, sender: null }
   }
 }
 
 /** The arrival or replay of a webhook, but not the decision on it. */
 const isArrival = (row: AuditRow): boolean =>
-  arrivalTypes.has(row.type) && (row.type !== 'webhook.ignored' || happeningOfRow(row) !== null)
+  arrivalTypes.has(row.type) && (row.type !== 'webhook.ignored' || eventOfRow(row) !== null)
 
 const leftOut = (text: string, at: number): StoryEntry => {
   return { at, text, depth: 0, type: 'left_out', runId: null, webhookId: null }
@@ -338,9 +338,9 @@ export function outcomeWords(outcome: TypeOutcome): string {
   const type = typeWords(outcome)
   if (result === 'claimed') {
     const what = runIds[0] === undefined ? `the ${type} run` : `${type} run ${runIds[0]}`
-    const about = { what, key: 'it', round: 1, attempt: 1, left: null, said: null, who: null }
-    const known = isClaimReason(reason) && !['rerun', 'retry', 'returned'].includes(reason)
-    return known ? claimWords[reason](about) : `${what} was decided on (${cleanText(reason)})`
+    const about = { ...claimDefaults, what, key: 'it' }
+    const hasWords = isClaimReason(reason) && !['rerun', 'retry', 'returned'].includes(reason)
+    return hasWords ? claimWords[reason](about) : `${what} was decided on (${cleanText(reason)})`
   }
   if (result === 'cancelled') {
     return `${runIds.join(', ')} cancelled, because the pull request was closed`
@@ -356,7 +356,7 @@ export function outcomeWords(outcome: TypeOutcome): string {
  * Neighbouring lines with the same text become one with a count, and published outputs become a
  * list. Repeats of a webhook are one line under it, whatever was published in between.
  */
-function joined(lines: readonly Line[]): StoryEntry[] {
+function joinLines(lines: readonly Line[]): StoryEntry[] {
   const groups: Line[][] = []
   for (const line of lines) {
     const isRepeatedWebhook = line.depth === 1 && line.row.type === 'webhook.duplicate'
@@ -394,6 +394,6 @@ function publishedWords(group: readonly Line[]): string {
 
 function withCount(text: string, times: number): string {
   if (times === 1) return text
-  const said = text.replace(/\bsent this event again\b/, (found) => `${found} ${times} times`)
-  return said === text ? `${text} (${times} times)` : said
+  const inside = text.replace(/\bsent this event again\b/, (found) => `${found} ${times} times`)
+  return inside === text ? `${text} (${times} times)` : inside
 }

@@ -6,14 +6,15 @@ import type { AuditRow } from '../../domain/audit.ts'
 import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
 import { atStart, cleanText, quoted, senderWords, textOf } from './names.ts'
 
-export interface Happening {
+/** What happened on GitHub, and who did it. */
+export interface EventSummary {
   /** Null if only the action is known. */
   readonly event: string | null
   readonly action: string | null
   readonly sender: string | null
 }
 
-const acts: Readonly<Record<string, string>> = {
+const eventTexts: Readonly<Record<string, string>> = {
   'pull_request opened': 'opened the pull request',
   'pull_request reopened': 'reopened the pull request',
   'pull_request closed': 'closed the pull request',
@@ -42,22 +43,22 @@ const shownWithoutWebhook: Readonly<Record<string, string>> = {
 }
 
 /** `mona pushed` */
-export function happeningWords({ event, action, sender }: Happening): string {
+export function eventWords({ event, action, sender }: EventSummary): string {
   const found = event === 'reconcile' ? shownWithoutWebhook[action ?? ''] : undefined
   if (found !== undefined) return found
-  const act = acts[`${event ?? 'pull_request'} ${action ?? ''}`]
+  const text = eventTexts[`${event ?? 'pull_request'} ${action ?? ''}`]
   const who = senderWords(sender)
-  if (act !== undefined) return atStart(`${who} ${act}`)
+  if (text !== undefined) return atStart(`${who} ${text}`)
   const name = [event, action && `(${action})`].filter((part) => part).join(' ')
   return `GitHub sent ${cleanText(name) || 'an event'} by ${who}`
 }
 
-export function happeningOf(entry: InboxEntry): Happening {
+export function eventOfEntry(entry: InboxEntry): EventSummary {
   return { event: entry.event, action: entry.action, sender: entry.sender }
 }
 
 /** From the row about its arrival. Returns null for any other row. */
-export function happeningOfRow(row: AuditRow): Happening | null {
+export function eventOfRow(row: AuditRow): EventSummary | null {
   const event = textOf(row, 'event')
   if (event === null) return null
   return { event, action: textOf(row, 'action'), sender: textOf(row, 'sender') }

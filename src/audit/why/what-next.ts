@@ -18,7 +18,7 @@ import { decisiveWebhook } from './facts.ts'
 import { holderWords } from './headline.ts'
 import { cleanText, runWords, typeWords } from './names.ts'
 import type { WebhookReason } from './webhook-words.ts'
-import { happeningOf, happeningWords, reasonOf } from './webhook-words.ts'
+import { eventOfEntry, eventWords, reasonOf } from './webhook-words.ts'
 
 export function awaitedOf(facts: Facts): readonly Awaited[] {
   const { subjects, webhooks } = facts
@@ -100,7 +100,7 @@ function wantedRerun(run: Run): Awaited[] {
 
 function awaitedOfWebhook(entry: InboxEntry): Awaited[] {
   if (entry.state !== 'waiting') return []
-  const about = happeningWords(happeningOf(entry))
+  const about = eventWords(eventOfEntry(entry))
   if (entry.tries === 0) {
     return [{ what: `the decision on a webhook: ${about}`, until: entry.dueAt }]
   }
@@ -150,7 +150,7 @@ function actionsOfSubject(one: SubjectFacts, { onlyRunId, now }: Facts): Action[
   if (run === null) return []
   const actions: Action[] = []
   if (run.state === 'pending' && run.availableAt !== null) actions.push(startAWorker(run))
-  // What has not begun needs no rerun.
+  // A run that has not started needs no rerun.
   if (run.state !== 'pending' && mayRerun(one)) actions.push(rerun(run, now))
   if (isActive(run)) actions.push(cancel(run))
   const isBehind = ahead !== null && ahead.id !== run.id
@@ -189,11 +189,11 @@ function mayRerun({ run, subject, ahead }: SubjectFacts): boolean {
   if (run === null || subject === null || (isActive(run) && run.rerunWanted)) return false
   if (hasOrder(run) && subject.currentPair !== null && subject.currentPair !== run.pair)
     return false
-  // A type that skips while another is at work would skip this one too.
+  // A type that skips while another run is active would skip this one too.
   return run.onNewer !== 'skip' || isActive(run) || ahead === null
 }
 
-/** Only of the last word, where it failed, was refused, or is all there is. */
+/** Only for the decisive webhook: if it failed, was refused, or is all that is known. */
 function ofWebhooks(facts: Facts): Action[] {
   const last = decisiveWebhook(facts)
   if (facts.onlyRunId !== null || last === null) return []

@@ -13,7 +13,7 @@ import { givenUpReasons } from '../../intake/processor.ts'
 import { deliveryName } from './delivery-words.ts'
 import { actorWords, keyWords, lengthWords, cleanText, quoted, timeWords } from './names.ts'
 import { claimWords, failureWords, rowWords } from './row-words.ts'
-import { becauseWords, happeningWords, intakeReasons } from './webhook-words.ts'
+import { becauseWords, eventWords, intakeReasons } from './webhook-words.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const jargon = /\b(fence|CAS|lane|undefined|null|NaN)\b|\[object/
@@ -68,7 +68,8 @@ describe('every reason of a claim', () => {
   const about = { what: 'review of 9c1185a', key: '9c1185a', round: 2, attempt: 3 }
 
   it.each(claimReasons)('%s has words', (reason) => {
-    const words = claimWords[reason]({ ...about, left: 'pending', said: null, who: null })
+    const claim = { ...about, startState: 'pending', ruleText: null, who: null } as const
+    const words = claimWords[reason](claim)
     expect(words).toContain('9c1185a')
     expect(words).not.toMatch(jargon)
     expect(rowWords(row({ data: { reason, key: 'k:head-9c1185a' } }), nobody)).toContain('9c1185a')
@@ -140,7 +141,7 @@ describe('words from outside', () => {
       actorWords(text, noNames),
       actorWords('token:7', new Map([['7', text]])),
       keyWords(text),
-      happeningWords({ event: text, action: text, sender: text }),
+      eventWords({ event: text, action: text, sender: text }),
       becauseWords({ result: 'skipped', reason: text, detail: text }),
       failureWords(text, text),
       rowWords(row({ type: 'run.purged', runId: null, data: { state: text, key: text } }), nobody),

@@ -1,4 +1,4 @@
-/** `holdfast audit`: what happened, and what happens. */
+/** `holdfast audit`: lists audit events, and shows new ones as they happen. */
 import { listAction } from '../output/list-action.ts'
 import type { Command } from 'commander'
 import { auditQuery } from '../../contract.ts'

@@ -16,7 +16,7 @@ export function auditStyle({ type }: AuditView): Style | null {
   return styleOfEnding.find(([ending]) => ending.test(type))?.[1] ?? null
 }
 
-/** What more there is to it, as `name=value`; texts without quotes where they need none. */
+/** The data of an event as `name=value`. A text has quotes only if it needs them. */
 export function dataText(data: AuditView['data']): string {
   return Object.entries(data)
     .filter(([, value]) => value !== null && value !== '' && !isEmptyList(value))

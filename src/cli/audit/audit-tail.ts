@@ -1,6 +1,6 @@
 /**
- * Follows the audit until somebody has seen enough: an interrupt, or a reader that has gone, is an
- * end and no failure.
+ * Follows the audit until the user interrupts it or nobody reads its output any more. Neither is a
+ * failure.
  */
 import { auditStyle, dataText } from './audit-table.ts'
 import type { AuditView } from '../../contract.ts'
@@ -24,21 +24,21 @@ export async function tailAudit(
 ): Promise<void> {
   const { terminal } = world
   const stop = new AbortController()
-  const forget = world.onStopSignal(() => stop.abort())
+  const removeHandler = world.onStopSignal(() => stop.abort())
   const signal = AbortSignal.any([stop.signal, terminal.gone])
   const print = json ? printAsJson(terminal) : linePrinter(terminal)
   try {
     for await (const event of operations.followAudit({ filter, last, signal })) print(event)
   } catch (error) {
-    // Whatever an interrupted connection says is no news.
+    // After an interrupt, errors of the connection do not matter.
     if (!signal.aborted) throw error
   } finally {
-    forget()
+    removeHandler()
   }
 }
 
 const indent = '  '
-/** Fewer columns say too little of what more there is to an event. */
+/** With fewer columns, too little of an event's data would be visible. */
 const dataMin = 20
 
 type Print = (event: AuditView) => void
@@ -47,7 +47,7 @@ function printAsJson(terminal: Terminal): Print {
   return (event) => terminal.out(`${JSON.stringify(event)}\n`)
 }
 
-/** Elsewhere than on a terminal the same lines as a list has, under the same header. */
+/** If the output is not a terminal, the header and the lines are those of the list. */
 function linePrinter(terminal: Terminal): Print {
   const { columns } = terminal
   if (columns !== null) return (event) => terminal.out(`${screenLine(event, terminal, columns)}\n`)
@@ -57,8 +57,8 @@ function linePrinter(terminal: Terminal): Print {
 }
 
 /**
- * The time itself: how long ago it was would soon be wrong on a line that stays. What does not fit
- * beside it goes on a second line.
+ * Shows the time of day: "3 s ago" would soon be wrong, because the line stays on the screen. Data
+ * that does not fit on the line is on a second line.
  */
 function screenLine(event: AuditView, { colour }: Terminal, columns: number): string {
   const paint = paintFor(colour)

@@ -10,7 +10,7 @@ import { wrap } from '../output/text-width.ts'
 import type { Terminal } from '../terminal.ts'
 import type { World } from '../world.ts'
 
-/** As the HTTP interface takes it. */
+/** The same limit as in the HTTP API. */
 const queryMax = 500
 
 export function addWhyCommand(program: Command, world: World): void {
@@ -53,7 +53,7 @@ function checkQuery(given: string): string {
   throw new UsageError('Ask about something: owner/repo#N, a run, a delivery, or a webhook')
 }
 
-/** The text is laid out already; a terminal gets its lines broken at its width, and emphasis. */
+/** On a terminal, long lines are broken at its width, and some lines are emphasised. */
 function printStory(terminal: Terminal, text: string): void {
   const lines = text.replace(/\n+$/, '').split('\n').map(printable)
   const { columns } = terminal
@@ -67,7 +67,7 @@ function printStory(terminal: Terminal, text: string): void {
 /** What a line begins with: its indent, and a time or a dash. */
 const beginning = /^ *(?:\d\d:\d\d:\d\d {2,4}|- )?/
 const title = /^[A-Z][^.]{0,40}$/
-/** A command stands on a line of its own, deeper than what it is for; it is never broken. */
+/** A command has its own line, indented more than the text about it. It is never broken. */
 const command = /^ {4}\S/
 
 function screenLine(line: string, isHeadline: boolean, columns: number, paint: Paint): string {

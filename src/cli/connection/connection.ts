@@ -1,6 +1,6 @@
 /**
- * Whom an operating command talks to: a server when its address is given, else the database that
- * the settings find. A flag that finds a database wins over an address in the environment.
+ * What a command talks to: a server if its address is given, otherwise the database that the
+ * settings name. A flag that names a database overrides a server's address in the environment.
  */
 import { Option as Flag, type Command } from 'commander'
 import { readVariable } from '../../settings/environment.ts'
@@ -13,7 +13,7 @@ import { bearerFor, serverAddress } from './server-client.ts'
 import { addSettingFlags, givenFlags } from '../serve/setting-flags.ts'
 import type { World } from '../world.ts'
 
-/** What finds the database. */
+/** The settings that name the database. */
 const databaseKeys: readonly OptionKey[] = ['dataDir', 'databaseUrl']
 
 export type Parsed = Readonly<Record<string, unknown>>
@@ -47,13 +47,13 @@ export function textOf(parsed: Parsed, key: string): string | undefined {
 
 export async function connectionOf(world: World, parsed: Parsed): Promise<Connection> {
   const flags = givenFlags(parsed)
-  const findsDatabase = Object.keys(flags).length > 0 || parsed['config'] !== undefined
+  const namesDatabase = Object.keys(flags).length > 0 || parsed['config'] !== undefined
   const flag = textOf(parsed, 'url')
-  if (flag !== undefined && findsDatabase) {
-    throw new UsageError('--url asks a server, so flags that find a database do not go with it')
+  if (flag !== undefined && namesDatabase) {
+    throw new UsageError('--url names a server, so it cannot be used with flags for a database')
   }
   const url =
-    flag === undefined ? addressFromEnvironment(world, findsDatabase) : serverAddress(flag)
+    flag === undefined ? addressFromEnvironment(world, namesDatabase) : serverAddress(flag)
   const token = textOf(parsed, 'token')
   if (url !== null) return { kind: 'server', url, bearer: bearerFor(world, token) }
   if (token !== undefined) {
@@ -72,8 +72,8 @@ export async function settingsOf(world: World, parsed: Parsed): Promise<Settings
   })
 }
 
-function addressFromEnvironment(world: World, findsDatabase: boolean): string | null {
-  if (findsDatabase) return null
+function addressFromEnvironment(world: World, namesDatabase: boolean): string | null {
+  if (namesDatabase) return null
   const answer = readVariable(world.env, 'HOLDFAST_URL', world.cwd, false)
   if ('problem' in answer) throw new SettingsError([answer.problem])
   return answer.found === null ? null : serverAddress(answer.found.text, 'HOLDFAST_URL')

@@ -11,8 +11,8 @@ import { textOf, type Parsed } from './connection.ts'
 import { UsageError } from '../failure.ts'
 
 /**
- * `holdfast runs` lists, so its help has the flags of `holdfast runs list`. To be called once the
- * group has all its commands: those would inherit it.
+ * `holdfast runs` means `holdfast runs list`, so its help has the flags of the list. Call this
+ * last: a command that is added to the group later would inherit this help.
  */
 export function showFlagsOfList(group: Command): void {
   const list = group.commands.find((command) => command.name() === 'list')
@@ -37,7 +37,7 @@ export function queryOf<T extends z.ZodType>(
   return checkFlags(schema, [...fields, 'limit', 'cursor'], parsed)
 }
 
-/** The same for what is no list. */
+/** The same for a command that is not a list. */
 export function checkFlags<T extends z.ZodType>(
   schema: T,
   fields: readonly string[],
@@ -45,7 +45,7 @@ export function checkFlags<T extends z.ZodType>(
 ): z.infer<T> {
   const given = fields.flatMap((field) => {
     const text = textOf(parsed, camel(field))
-    return text === undefined ? [] : [[field, asSpelt(schema, field, text)] as const]
+    return text === undefined ? [] : [[field, withFieldSpelling(schema, field, text)] as const]
   })
   const data = Object.fromEntries(given)
   const checked = schema.safeParse(data)
@@ -56,13 +56,13 @@ export function checkFlags<T extends z.ZodType>(
   throw new UsageError(clauses([...new Set(problems)]))
 }
 
-/** One of a field's words, as the field spells it: `sent` and `in-doubt` are understood, too. */
-function asSpelt(schema: z.ZodType, field: string, text: string): string {
-  const same = (word: string): string => word.toLowerCase().replaceAll('-', '_')
-  return wordsOf(schema, field).find((word) => same(word) === same(text)) ?? text
+/** The field's own spelling of a value: `SENT` for `sent`, `in_doubt` for `in-doubt`. */
+function withFieldSpelling(schema: z.ZodType, field: string, text: string): string {
+  const plain = (value: string): string => value.toLowerCase().replaceAll('-', '_')
+  return valuesOf(schema, field).find((value) => plain(value) === plain(text)) ?? text
 }
 
-function wordsOf(schema: z.ZodType, field: string): readonly string[] {
+function valuesOf(schema: z.ZodType, field: string): readonly string[] {
   let type: unknown = schema instanceof z.ZodObject ? schema.shape[field] : undefined
   while (type instanceof z.ZodOptional) type = type.unwrap()
   if (!(type instanceof z.ZodEnum)) return []

@@ -1,6 +1,6 @@
 /**
- * Asks a running server on behalf of a command. Never follows a redirect, which would carry the
- * bearer to a place nobody named.
+ * Asks a running server on behalf of a command. It follows no redirect, because that would send the
+ * token to an address that nobody named.
  */
 import { readVariable } from '../../settings/environment.ts'
 import { SettingsError } from '../../settings/settings-error.ts'
@@ -56,9 +56,9 @@ export interface StreamRequest {
 
 export interface ServerClient {
   readonly server: string
-  /** The answer's JSON; null where it has none. */
+  /** Resolves with the JSON of the answer; null if the answer has none. */
   ask(request: ServerRequest): Promise<unknown>
-  /** An answer whose body goes on; resolves when it has begun. */
+  /** For an answer whose body does not end, such as an event stream. Resolves when it begins. */
   open(request: StreamRequest): Promise<Response>
 }
 
@@ -72,14 +72,14 @@ export function serverClient(world: ClientWorld, server: string, bearer: string)
   async function ask({ method, path, query, body }: ServerRequest): Promise<unknown> {
     const stop = new AbortController()
     const cancel = world.scheduler.after(answerMsMax, () => stop.abort())
-    const sent =
+    const content =
       body === undefined
         ? { headers }
         : {
             headers: { ...headers, 'content-type': 'application/json' },
             body: JSON.stringify(body),
           }
-    const init = { method, ...sent, redirect: 'manual', signal: stop.signal } as const
+    const init = { method, ...content, redirect: 'manual', signal: stop.signal } as const
     try {
       const response = await reach(world, server, at(path, query), init)
       const answer = parseJson(await response.text())
@@ -151,8 +151,8 @@ interface ProblemText {
 
 function refusal(status: number, answer: unknown, server: string): Error {
   const problem = (answer ?? {}) as ProblemText
-  const said = [problem.detail, problem.title].find((text) => typeof text === 'string')
-  const message = `${server} answered ${status}${said === undefined ? '' : `: ${said}`}`
+  const reason = [problem.detail, problem.title].find((text) => typeof text === 'string')
+  const message = `${server} answered ${status}${reason === undefined ? '' : `: ${reason}`}`
   if (status === 502 || status === 503 || status === 504) {
     return new UnreachableError('unreachable', message)
   }

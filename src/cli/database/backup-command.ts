@@ -51,7 +51,7 @@ Examples:
         if (parsed['json'] === true) return printJson(world.terminal, { file: target, bytes })
         world.terminal.out(
           `Backup written and verified (${sizeText(bytes)}): ${target}\n` +
-            notInItText(presentSecretFiles(settings)),
+            notIncludedText(presentSecretFiles(settings)),
         )
       } finally {
         progress.end()
@@ -59,8 +59,8 @@ Examples:
     })
 }
 
-/** They hold secrets, and a copy is often kept where more people can read: they are only named. */
-function notInItText(files: readonly string[]): string {
+/** The files are named but not copied: they are secrets, and many people may read a backup. */
+function notIncludedText(files: readonly string[]): string {
   if (files.length === 0) return ''
   return `Not included: ${files.join(', ')}. Copy ${files.length === 1 ? 'it' : 'them'} too.\n`
 }

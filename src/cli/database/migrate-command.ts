@@ -61,11 +61,11 @@ Examples:
       const answer = { from: schema.version, to, applied, dry_run: dryRun, restored }
       const counts = note && { open: note.open, shown: note.shown }
       if (parsed['json'] === true) return printJson(world.terminal, { ...answer, ...counts })
-      const told =
+      const restoreText =
         note === null
           ? ''
           : notedText(note) + missingFilesText(missingSecretFiles(settings), settings.dataDir)
-      world.terminal.out(schemaText(answer, describeDatabase(settings)) + told)
+      world.terminal.out(schemaText(answer, describeDatabase(settings)) + restoreText)
     })
 }
 

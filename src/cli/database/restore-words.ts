@@ -1,13 +1,14 @@
 /**
- * What a restore leads to, for whoever notes it and whoever starts a server on the copy. Both are
- * told the same two times: of the copy, and of when the restore was noted.
+ * What follows from a restore, in words: for the person who runs `migrate --restored`, and for the
+ * person who starts a server on the copy. Both texts name the same two times: when the copy was
+ * made, and when the restore was noted.
  */
 import type { RestoreNote } from '../../store/outbox-store.ts'
 
-/** So long after the last read a start does not speak of it any more. */
+/** When the last read is longer ago than this, a start no longer mentions the restore. */
 const readsTakeMs = 60_000
 
-/** After `migrate --restored`, which also somebody gives whose database was never restored. */
+/** After `migrate --restored`. A person may run that although the database was never restored. */
 export function notedText(note: RestoreNote): string {
   const copy = `this database is a restored copy of ${time(note.copiedAt)}`
   const noted = `Noted at ${time(note.restoredAt)}: ${copy}.`
@@ -25,7 +26,7 @@ export function notedText(note: RestoreNote): string {
   ].join('\n')
 }
 
-/** For the start of a server; null when it is not, or no longer, about a restore. */
+/** For the start of a server; null if there was no restore, or it needs no mention any more. */
 export function restoredLine(note: RestoreNote | null, now: number): string | null {
   if (note === null) return null
   const { restoredAt, copiedAt, open, shown, lastReadAt, servedAt } = note
@@ -40,7 +41,7 @@ export function restoredLine(note: RestoreNote | null, now: number): string | nu
   )
 }
 
-/** Before a start: `files` are those of the data folder that the start would make anew. */
+/** Before a start. `files`: the files of the data folder that the start would create. */
 export function missingFilesText(files: readonly string[], dataDir: string): string {
   if (files.length === 0) return ''
   const [are, them, ones] = files.length === 1 ? ['is', 'it', 'one'] : ['are', 'them', 'ones']
@@ -51,7 +52,7 @@ export function missingFilesText(files: readonly string[], dataDir: string): str
   )
 }
 
-/** After the start that made them anew; null when it made none. */
+/** After a start that created these files; null if it created none. */
 export function newFilesWarning(files: readonly string[], dataDir: string): string | null {
   if (files.length === 0) return null
   const [were, them, ones] = files.length === 1 ? ['was', 'it', 'one'] : ['were', 'them', 'ones']

@@ -1,6 +1,6 @@
 /**
- * Why the store could not be opened, in words that name the place and the remedy. The parts below
- * know only that it failed; which setting led there is known here. Never a password.
+ * Says why the store could not be opened, with the place and the remedy. The store knows only the
+ * error. This file also knows which setting names the database. No text contains a password.
  */
 import { HoldfastError, SetupError, StoreUnavailableError } from '../../errors.ts'
 import type { Environment } from '../../settings/environment.ts'
@@ -37,15 +37,15 @@ interface Server {
   readonly password: string
 }
 
-/** As the driver finds it: the address, else PostgreSQL's own variables, else its defaults. */
+/** Like the driver: from the address, else from PostgreSQL's variables, else its defaults. */
 function serverOf(text: string, env: Environment): Server {
   const url = URL.parse(text)
-  const asked = (name: string): string => url?.searchParams.get(name) ?? ''
-  const user = plain(url?.username) || asked('user') || (env['PGUSER'] ?? env['USER'] ?? '')
-  const host = plain(url?.hostname) || asked('host') || (env['PGHOST'] ?? 'localhost')
-  const port = (url?.port ?? '') || asked('port') || (env['PGPORT'] ?? '5432')
+  const parameter = (name: string): string => url?.searchParams.get(name) ?? ''
+  const user = plain(url?.username) || parameter('user') || (env['PGUSER'] ?? env['USER'] ?? '')
+  const host = plain(url?.hostname) || parameter('host') || (env['PGHOST'] ?? 'localhost')
+  const port = (url?.port ?? '') || parameter('port') || (env['PGPORT'] ?? '5432')
   const name = plain(url?.pathname.slice(1)) || (env['PGDATABASE'] ?? user)
-  const password = plain(url?.password) || asked('password') || (env['PGPASSWORD'] ?? '')
+  const password = plain(url?.password) || parameter('password') || (env['PGPASSWORD'] ?? '')
   const place = host.startsWith('/') ? `${host} (port ${port})` : `${host}:${port}`
   return { place, host, port, name, user, password }
 }
@@ -58,7 +58,7 @@ function plain(part = ''): string {
   }
 }
 
-interface Told {
+interface FailureText {
   readonly what: string
   readonly remedy: string
 }
@@ -66,7 +66,7 @@ interface Told {
 function serverFailure(error: StoreUnavailableError, server: Server): StoreUnavailableError {
   const { cause } = error
   const code = (cause as NodeJS.ErrnoException | undefined)?.code ?? ''
-  const { what, remedy } = tellCode(code, server) ??
+  const { what, remedy } = textForCode(code, server) ??
     missingPassword(cause, server) ?? {
       what: `Could not use PostgreSQL at ${server.place}: ${causeText(cause, server)}`,
       remedy: 'Is PostgreSQL running there?',
@@ -79,8 +79,8 @@ function serverFailure(error: StoreUnavailableError, server: Server): StoreUnava
   })
 }
 
-/** The driver's own words when the server asks for a password and none was given. */
-function missingPassword(cause: unknown, { place, user, password }: Server): Told | null {
+/** The driver has this message if the server asks for a password and none was given. */
+function missingPassword(cause: unknown, { place, user, password }: Server): FailureText | null {
   const isAsked = cause instanceof Error && /password must be a string/i.test(cause.message)
   if (!isAsked || password !== '') return null
   return {
@@ -91,7 +91,7 @@ function missingPassword(cause: unknown, { place, user, password }: Server): Tol
   }
 }
 
-function tellCode(code: string, { place, host, name, user }: Server): Told | null {
+function textForCode(code: string, { place, host, name, user }: Server): FailureText | null {
   const server = `PostgreSQL at ${place}`
   switch (code) {
     case 'ECONNREFUSED':

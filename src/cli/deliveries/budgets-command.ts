@@ -1,4 +1,4 @@
-/** `holdfast budgets`: how much was and may be written to GitHub, who is blocked; lifts a block. */
+/** `holdfast budgets`: shows how much each identity wrote and may write, and lifts a block. */
 import type { Command } from 'commander'
 import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
 import { withOperations } from '../operations/open-operations.ts'

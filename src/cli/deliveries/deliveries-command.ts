@@ -1,4 +1,4 @@
-/** `holdfast deliveries`: what is published, what is not yet, and what a person decides there. */
+/** `holdfast deliveries`: lists deliveries; shows, retries, skips or confirms one. */
 import { listAction } from '../output/list-action.ts'
 import type { Command } from 'commander'
 import { githubChannels } from '../../channels/github-channels.ts'
@@ -30,8 +30,8 @@ import {
 import type { World } from '../world.ts'
 
 const filters = ['status', 'wait', 'channel', 'run'] as const
-/** As many as one request opens again. */
-const atATime = 1000
+/** The most deliveries that one request retries. */
+const retriedMax = 1000
 const retryFilters = ['status', 'channel', 'run'] as const
 
 export function addDeliveriesCommand(program: Command, world: World): void {
@@ -97,7 +97,7 @@ function addShow(deliveries: Command, world: World): void {
   })
 }
 
-/** On a terminal: what people see on GitHub, how it is with it, and each attempt. */
+/** On a terminal: what people see on GitHub, its state, and each attempt. */
 async function printDelivery(
   { terminal, clock }: World,
   found: DeliveryWithAttemptsView,
@@ -159,10 +159,10 @@ async function retryAll(world: World, given: string | undefined, parsed: Parsed)
   const count = await withOperations(world, parsed, async (operations) => {
     let sum = 0
     for (;;) {
-      const { count: some } = await operations.retryDeliveries(filter)
-      sum += some
-      // Not until there are none: what fails again at once would be sent again for ever.
-      if (some < atATime) return sum
+      const { count: retried } = await operations.retryDeliveries(filter)
+      sum += retried
+      // Not until none is left: a delivery that fails again at once would be retried for ever.
+      if (retried < retriedMax) return sum
     }
   })
   if (parsed['json'] === true) printJson(world.terminal, { count })

@@ -6,7 +6,7 @@ import type { Style } from '../output/paint.ts'
 import type { TableShape } from '../output/table.ts'
 import { exactTime, relativeTime } from '../output/time-text.ts'
 
-/** With the names of the wire, which are also those of the filters: `PENDING backoff`. */
+/** In the words of the API and of the filters: `PENDING backoff`. */
 export function statusText({ status, wait, reason }: DeliveryView): string {
   const why = wait ?? reason
   return why === null ? status : `${status} ${why}`
@@ -52,7 +52,7 @@ export function deliveryHeading(item: DeliveryView): Heading {
   }
 }
 
-/** Why it is closed has a column of its own. */
+/** Without the reason of a closed delivery, which has its own column. */
 const openText = ({ status, wait }: DeliveryView): string =>
   wait === null ? status : `${status} ${wait}`
 
@@ -99,12 +99,12 @@ export function deliveryFields(item: DeliveryWithAttemptsView, nowMs: number): r
   const time = (name: string, value: string | null): Field => ({
     name,
     value,
-    shown: value === null ? null : exactTime(value, nowMs),
+    onScreen: value === null ? null : exactTime(value, nowMs),
   })
   const flag = (name: string, value: boolean): Field => ({
     name,
     value,
-    shown: value ? 'yes' : null,
+    onScreen: value ? 'yes' : null,
   })
   return [
     { name: 'id', value: item.id, style: 'bold' },
@@ -121,7 +121,7 @@ export function deliveryFields(item: DeliveryWithAttemptsView, nowMs: number): r
     { name: 'version', value: `${item.version.fence}.${item.version.seq}` },
     flag('in_doubt', item.in_doubt),
     flag('settling', item.settling),
-    { name: 'tries', value: item.tries, shown: item.tries === 0 ? null : String(item.tries) },
+    { name: 'tries', value: item.tries, onScreen: item.tries === 0 ? null : String(item.tries) },
     time('due_at', item.due_at),
     { name: 'provider_message_id', value: item.provider_message_id },
     { name: 'url', value: item.url },
@@ -131,20 +131,20 @@ export function deliveryFields(item: DeliveryWithAttemptsView, nowMs: number): r
     time('closed_at', item.closed_at),
     item.closed_at === null
       ? time('deadline_at', item.deadline_at)
-      : { name: 'deadline_at', value: item.deadline_at, shown: null },
-    // On a terminal these have a form of their own.
+      : { name: 'deadline_at', value: item.deadline_at, onScreen: null },
+    // A terminal shows the attempts in a table.
     ...item.attempts.map((attempt) => ({
       name: 'attempt',
       value: attemptText(attempt),
-      shown: null,
+      onScreen: null,
     })),
-    { name: 'content', value: JSON.stringify(item.content), shown: null },
+    { name: 'content', value: JSON.stringify(item.content), onScreen: null },
   ]
 }
 
 type AttemptView = DeliveryWithAttemptsView['attempts'][number]
 
-/** With the names and times of the wire: whoever reads them goes on in a log, or in JSON. */
+/** Names and times are as in JSON, because people compare them with logs and with JSON. */
 export const attemptsTable: TableShape<AttemptView> = {
   screen: [
     { title: 'started_at', of: ({ started_at: at }) => at },
@@ -178,12 +178,12 @@ function troubleText(error: DeliveryView['error']): string | null {
 
 function attemptText(attempt: AttemptView): string {
   const { started_at: at, action, outcome, late, error, http_status: status } = attempt
-  const became = outcome ?? 'under way'
+  const result = outcome ?? 'under way'
   const more = [
     status === null ? '' : `HTTP ${status}`,
     troubleText(error) ?? '',
     late ? 'too late' : '',
     attempt.github_request_id === null ? '' : `GitHub request ${attempt.github_request_id}`,
   ].filter((part) => part !== '')
-  return `${at} ${action}: ${became}${more.length === 0 ? '' : ` (${more.join(', ')})`}`
+  return `${at} ${action}: ${result}${more.length === 0 ? '' : ` (${more.join(', ')})`}`
 }

@@ -25,7 +25,7 @@ interface Page {
 
 type Preview = (content: unknown, page: Page) => readonly string[]
 
-/** By channel. One that is not here shows its content as JSON. */
+/** By channel. For any other channel the content is shown as JSON. */
 const previews: Readonly<Record<string, Preview>> = {
   'github-comment': (given, page) => {
     const content = commentContent.parse(given)
@@ -83,7 +83,7 @@ export function previewLines(
   try {
     if (preview !== undefined) return preview(content, page)
   } catch {
-    // Content of another version of Holdfast: better as it is than not at all.
+    // Another version of Holdfast may have stored the content. Then it is shown as JSON.
   }
   return printableLines(JSON.stringify(content, null, 2))
 }

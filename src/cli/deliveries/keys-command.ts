@@ -1,6 +1,6 @@
 /**
- * `holdfast keys`: the keys that markers are signed with. Straight on the database only: a secret
- * that lets its holder pass comments off as ours does not travel over HTTP.
+ * `holdfast keys`: the keys that markers are signed with. It works only directly on the database.
+ * With such a key, anybody could write comments that count as ours, so it is not sent over HTTP.
  */
 import { readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -19,7 +19,7 @@ import { showFlagsOfList } from '../connection/query-flags.ts'
 import type { World } from '../world.ts'
 
 const actor = 'cli'
-/** Enough for a key a day over years; more is not a file of ours. */
+/** Enough for a new key every day for many years. Holdfast did not write a file with more. */
 const keysMax = 10_000
 
 const keysFile = z.object({

@@ -1,4 +1,4 @@
-/** `holdfast doctor`: what is well, what is not, and how to fix it. */
+/** `holdfast doctor`: checks the setup, and says how to fix what is wrong. */
 import type { Command } from 'commander'
 import { runDoctor, type DoctorStore } from '../../doctor/doctor.ts'
 import { failedCheck, reportOf, type Report } from '../../doctor/report.ts'
@@ -66,7 +66,7 @@ async function reportFor(world: World, parsed: Parsed): Promise<Report> {
   }
   return connection.kind === 'server'
     ? await fromServer(world, connection.url, connection.bearer)
-    : await examineHere(world, connection.settings)
+    : await checkHere(world, connection.settings)
 }
 
 async function fromServer(world: World, url: string, bearer: string): Promise<Report> {
@@ -80,7 +80,7 @@ async function fromServer(world: World, url: string, bearer: string): Promise<Re
   }
 }
 
-async function examineHere(world: World, settings: Settings): Promise<Report> {
+async function checkHere(world: World, settings: Settings): Promise<Report> {
   const inspection = inspect(world, settings)
   const opened = inspection.then(
     async ({ schema }) => {
@@ -113,18 +113,18 @@ function printReport(terminal: Terminal, { findings }: Report): void {
   const paint = paintFor(terminal.colour)
   const width = Math.max(0, ...findings.map(({ check }) => textWidth(check)))
   const columns = terminal.columns ?? Infinity
-  // Where what was found would be a narrow column, it stands below the name.
-  const beside = columns - width - 4 >= roomMin
-  const blank = ' '.repeat(beside ? width + 4 : 4)
+  // If the column for the details would be too narrow, they are below the name of the check.
+  const isBeside = columns - width - 4 >= roomMin
+  const blank = ' '.repeat(isBeside ? width + 4 : 4)
   const room = Math.max(30, columns - blank.length)
   for (const { check, level, detail, remedy } of findings) {
     const [mark, style] = marks[level]
     const lines = wrap(printable(detail), room)
     const remedies = remedy === null ? [] : wrap(printable(remedy), room - 2)
-    const name = paint(padTo(printable(check), beside ? width : 0), 'bold')
-    const first = beside ? `  ${lines[0] ?? ''}` : ''
+    const name = paint(padTo(printable(check), isBeside ? width : 0), 'bold')
+    const first = isBeside ? `  ${lines[0] ?? ''}` : ''
     terminal.out(`${paint(mark, style)} ${name}${first}\n`)
-    for (const line of beside ? lines.slice(1) : lines) terminal.out(`${blank}${line}\n`)
+    for (const line of isBeside ? lines.slice(1) : lines) terminal.out(`${blank}${line}\n`)
     remedies.forEach((line, at) => {
       terminal.out(`${blank}${paint(`${at === 0 ? '→' : ' '} ${line}`, 'cyan')}\n`)
     })

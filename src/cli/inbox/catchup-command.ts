@@ -1,4 +1,4 @@
-/** `holdfast catchup`: looks now for changes on GitHub that no webhook brought. */
+/** `holdfast catchup`: looks now for changes on GitHub of which no webhook arrived. */
 import type { Command } from 'commander'
 import type { CatchUpView } from '../../contract/catch-up.ts'
 import { localCaller } from '../../operations/caller.ts'
@@ -73,8 +73,8 @@ function catchUpText(report: CatchUpView): string {
       `${reconciled === 1 ? 'request' : 'requests'} changed without a webhook ` +
       `(${looked_at.pull_requests} checked, in ` +
       `${count(looked_at.repositories, 'repository', 'repositories')}).`,
-    ...listed(runs_made, 'Created'),
-    ...listed(runs_cancelled, 'Cancelled'),
+    ...runsLine(runs_made, 'Created'),
+    ...runsLine(runs_cancelled, 'Cancelled'),
     ...skipped.map(
       ({ what, reason }) => `Not checked: ${printable(what)}, because ${printable(reason)}`,
     ),
@@ -82,7 +82,7 @@ function catchUpText(report: CatchUpView): string {
   return `${lines.join('\n')}\n`
 }
 
-function listed(runIds: readonly string[], did: string): string[] {
+function runsLine(runIds: readonly string[], did: string): string[] {
   return runIds.length === 0 ? [] : [`${did} ${count(runIds.length, 'run')}: ${runIds.join(' ')}`]
 }
 

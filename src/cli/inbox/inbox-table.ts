@@ -13,11 +13,11 @@ function aboutText({ repo, number }: InboxEntryView): string {
   return number === null ? (repo ?? '') : `${repo ?? ''}#${number}`
 }
 
-/** What it came to, as the filters name it: while it waits or failed, that; else the decision. */
-const becameText = ({ state, decision }: InboxEntryView): string =>
+/** In the words of the filters: `waiting` or `failed`, otherwise the decision. */
+const resultText = ({ state, decision }: InboxEntryView): string =>
   state === 'processed' ? decision : state
 
-/** Why it is so, in words; empty where it did what it should. */
+/** The reason in words; empty if the webhook did what it should. */
 function whyText(entry: InboxEntryView): string {
   const { state, decision, reason, last_error: trouble } = entry
   if (state === 'waiting') return trouble ?? ''
@@ -33,7 +33,7 @@ function becauseText(reason: string, result: string, detail: string | null): str
   return detail === null || detail === '' ? because : `${because} (${detail})`
 }
 
-function becameStyle({ state, decision }: InboxEntryView): Style | null {
+function resultStyle({ state, decision }: InboxEntryView): Style | null {
   if (state === 'failed') return 'red'
   if (state === 'waiting') return 'cyan'
   return decision === 'accepted' ? 'green' : 'dim'
@@ -42,7 +42,7 @@ function becameStyle({ state, decision }: InboxEntryView): Style | null {
 export const inboxTable: TableShape<InboxEntryView> = {
   screen: [
     { title: 'ID', of: ({ id }) => id, below: 3 },
-    { title: 'BECAME', of: becameText, style: becameStyle },
+    { title: 'BECAME', of: resultText, style: resultStyle },
     { title: 'EVENT', of: eventText, cut: 'end', least: 20 },
     { title: 'ABOUT', of: aboutText, cut: 'middle', least: 24 },
     {
@@ -72,7 +72,7 @@ export const inboxTable: TableShape<InboxEntryView> = {
   ],
 }
 
-/** How it is, in a sentence. */
+/** The state in a sentence. */
 export function inboxState(entry: InboxEntryView): string {
   const why = whyText(entry)
   const because = why === '' ? '' : `: ${why}`
@@ -97,25 +97,25 @@ export function inboxHeading(entry: InboxEntryView): Heading {
   return {
     title: about === '' ? eventText(entry) : `${eventText(entry)} in ${about}`,
     state: inboxState(entry),
-    style: becameStyle(entry),
+    style: resultStyle(entry),
     remedy: remedyOf(entry),
   }
 }
 
-/** The payload is left to `--json`: it is long, and for programs. */
+/** Without the payload, which is long and for programs: `--json` prints it. */
 export function inboxFields(entry: InboxEntryWithBodyView, nowMs: number): readonly Field[] {
   const time = (name: string, value: string | null): Field => ({
     name,
     value,
-    shown: value === null ? null : exactTime(value, nowMs),
+    onScreen: value === null ? null : exactTime(value, nowMs),
   })
   return [
     { name: 'id', value: entry.id, style: 'bold' },
-    { name: 'state', value: entry.state, style: becameStyle(entry) },
+    { name: 'state', value: entry.state, style: resultStyle(entry) },
     { name: 'decision', value: entry.decision },
     { name: 'reason', value: entry.reason },
     { name: 'event', value: eventText(entry) },
-    { name: 'about', value: aboutText(entry), shown: null },
+    { name: 'about', value: aboutText(entry), onScreen: null },
     { name: 'sender', value: entry.sender },
     { name: 'webhook_id', value: entry.webhook_id },
     { name: 'duplicate_of', value: entry.duplicate_of },
@@ -126,12 +126,12 @@ export function inboxFields(entry: InboxEntryWithBodyView, nowMs: number): reado
     time('received_at', entry.received_at),
     time('processed_at', entry.processed_at),
     time('next_try_at', entry.next_try_at),
-    { name: 'tries', value: entry.tries, shown: entry.tries === 0 ? null : String(entry.tries) },
+    { name: 'tries', value: entry.tries, onScreen: entry.tries === 0 ? null : String(entry.tries) },
     { name: 'last_error', value: entry.last_error, style: 'red' },
   ]
 }
 
-/** What a person can do about one that failed; `why` says it of all others, too. */
+/** What a person can do about a webhook that failed. `why` says it for every webhook. */
 function remedyOf({ id, state, reason }: InboxEntryView): string | null {
   if (state !== 'failed' || reason === null) return null
   const { remedy, replay } = reasonOf({ result: 'failed', reason })
@@ -139,15 +139,15 @@ function remedyOf({ id, state, reason }: InboxEntryView): string | null {
   return steps.filter((step) => step !== undefined).join('; then ')
 }
 
-/** A heading has it where people read. */
+/** On a terminal the heading has the remedy. */
 function remedyFields(entry: InboxEntryView): readonly Field[] {
   const remedy = remedyOf(entry)
-  return remedy === null ? [] : [{ name: 'remedy', value: remedy, shown: null }]
+  return remedy === null ? [] : [{ name: 'remedy', value: remedy, onScreen: null }]
 }
 
 function outcomeText(outcome: InboxEntryView['outcomes'][number]): string {
   const { type, result, reason, detail, run_ids: runs } = outcome
   const why = [reason, detail].filter((part) => part !== null && part !== '').join(', ')
-  const met = runs.length === 0 ? '' : ` → ${runs.join(' ')}`
-  return `${type}: ${result}${why === '' ? '' : ` (${why})`}${met}`
+  const runText = runs.length === 0 ? '' : ` → ${runs.join(' ')}`
+  return `${type}: ${result}${why === '' ? '' : ` (${why})`}${runText}`
 }

@@ -1,9 +1,9 @@
 /**
  * Follows a server's audit by its event stream.
  *
- * What must hold: every event is given once and in order, through lost connections and restarted
- * servers. Each event has its place in the order as the stream's id; whoever connects again names
- * the last place seen and is given what came after it.
+ * What must hold: every event comes once and in order, also if a connection is lost or the server
+ * restarts. The stream's id of an event is its place in the order. A new connection names the last
+ * place that was seen, and gets the events after it.
  */
 import type { Scheduler } from '../../scheduler.ts'
 import { delay } from '../../scheduler.ts'
@@ -15,7 +15,7 @@ import type { FollowRequest, Listed } from './operations.ts'
 
 export interface StreamWorld {
   readonly scheduler: Scheduler
-  /** Told once when the server is away, and once when it is back. */
+  /** Called with true when the server does not answer, and with false when it does. */
   readonly onAway: (away: boolean) => void
 }
 
@@ -29,7 +29,7 @@ export async function* followStream(
   listAudit: (query: AuditQuery) => Promise<Listed<AuditView>>,
 ): AsyncGenerator<AuditView> {
   const { filter, last, signal } = request
-  // The place is known before anything else is asked: whatever happens from here on is streamed.
+  // The place is read first, so that everything that happens after it is streamed.
   const newest = await listAudit({ limit: 1 })
   let place = newest.items[0]?.order ?? 0
   if (last > 0) {
@@ -51,7 +51,7 @@ export async function* followStream(
   }
 }
 
-/** Null while the server is away; a refusal is no absence and ends it. */
+/** Returns null while the server does not answer. Throws if the server refuses. */
 async function connect(
   client: ServerClient,
   world: StreamWorld,

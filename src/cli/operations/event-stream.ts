@@ -1,12 +1,12 @@
 /**
- * Reads server-sent events from a response. A connection that breaks ends the stream like one that
- * closes: an event that was cut off in the middle is not given.
+ * Reads server-sent events from a response. If the connection breaks, the stream ends as if it was
+ * closed. An event that was cut off in the middle is dropped.
  */
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 
 export interface StreamedEvent {
   readonly id: string | null
-  /** Null for a heartbeat, which only says how far the stream is. */
+  /** Null for a `ping`, which only gives the current place in the stream. */
   readonly data: string | null
 }
 
@@ -14,7 +14,7 @@ export async function* readEvents(
   response: Response,
   signal: AbortSignal,
 ): AsyncGenerator<StreamedEvent> {
-  // Not the parser's own transform stream: one that breaks throws away what it has parsed already.
+  // The parser's own transform stream is not used: when it breaks, it drops parsed events.
   let parsed: EventSourceMessage[] = []
   const parser = createParser({ onEvent: (event) => void parsed.push(event) })
   for await (const text of textOf(response, signal)) {

@@ -59,20 +59,20 @@ export function httpOperations(client: ServerClient, world: StreamWorld): Operat
 
 type Query = Readonly<Record<string, string | number | undefined>>
 
-function auditQueryText({ since, until, ...rest }: AuditQuery): Query {
+function auditQueryText({ since, until, ...others }: AuditQuery): Query {
   return {
-    ...rest,
+    ...others,
     since: since === undefined ? undefined : timeView(since),
     until: until === undefined ? undefined : timeView(until),
   }
 }
 
-/** Only so far that a page of something else is not taken for an answer. */
+/** Checks only enough to notice that the answer is not from a Holdfast server. */
 function checked(
   { server }: ServerClient,
   answer: unknown,
   isAnswer: (value: Readonly<Record<string, unknown>>) => boolean,
 ): unknown {
   if (typeof answer === 'object' && answer !== null && isAnswer(answer as never)) return answer
-  throw new Error(`${server} answered something else; is it a Holdfast server?`)
+  throw new Error(`${server} gave an unexpected answer; is it a Holdfast server?`)
 }

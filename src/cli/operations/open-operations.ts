@@ -1,6 +1,6 @@
 /**
- * Opens the operations on whatever the command was pointed at. A database is opened beside the
- * server that holds it, and never made: a list of nothing from a new file would be a lie.
+ * Opens the operations on a server or on a database. A database is opened even while a server uses
+ * it. A missing one is not created, because an empty list from a new file would mislead.
  */
 import { existsSync } from 'node:fs'
 import { makeDatabaseFolder } from '../../settings/data-folder/folders.ts'
@@ -16,11 +16,11 @@ import { httpOperations } from './http-operations.ts'
 import type { Operations } from './operations.ts'
 
 interface OpenOptions {
-  /** A first token may be made before the first start. */
+  /** Creates a missing database, because a token may be made before the first start. */
   readonly makeDatabase?: boolean
 }
 
-/** Opens, asks, closes. */
+/** Opens the operations, does the work and closes them. */
 export async function withOperations<T>(
   world: World,
   parsed: Parsed,
@@ -55,17 +55,17 @@ async function openOperations(
     import('../serve/log.ts'),
   ])
   const { clock, random, scheduler, terminal } = world
-  // What fails rejects, so there is nothing to log.
+  // Every failure rejects, so there is nothing to log.
   const log = makeLog('silent', terminal)
   const machine = { clock, random, scheduler, log }
   const asking = { ...machine, fetch: world.fetch, version: world.version }
   return storeOperations(store, settings, {
     ...machine,
-    checkIsOurs: (...asked) => world.checkIsOursBeside(store, settings, asking, ...asked),
+    checkIsOurs: (...args) => world.checkIsOursBeside(store, settings, asking, ...args),
   })
 }
 
-/** Opened beside whoever serves it. `make` lets a SQLite file be made that is not there. */
+/** Opens the store, even while a server uses it. `make`: a missing SQLite file is created. */
 export async function openExisting(world: World, settings: Settings, make = false): Promise<Store> {
   const { database } = settings
   refuseMemory(settings)
@@ -95,10 +95,10 @@ export function noDatabase(path: string): UnreachableError {
 }
 
 function awayNotice(world: World, server: string): (away: boolean) => void {
-  let saidAway = false
+  let wasAway = false
   return (away) => {
-    if (away === saidAway) return
-    saidAway = away
+    if (away === wasAway) return
+    wasAway = away
     world.terminal.err(
       away ? `${server} does not answer; trying again …\n` : `${server} is back.\n`,
     )

@@ -1,7 +1,7 @@
 /**
- * What the operating commands ask, whoever answers: a server over HTTP, or the database itself.
+ * The operations that commands use. Either a server over HTTP answers them, or the database itself.
  * The answers have the shapes of the HTTP contract, so that a command is written once and its
- * `--json` is the same either way.
+ * `--json` is the same in both cases.
  */
 import type { Paging } from '../../contract/answers.ts'
 import type { AuditQuery, AuditView } from '../../contract/audit.ts'

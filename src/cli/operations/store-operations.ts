@@ -1,7 +1,7 @@
 /**
- * The operations straight on the database, with the answers that a server would give. What changes
- * something is audited as done by `cli`. A server beside us polls, so what we leave pending is
- * picked up without a bell.
+ * The operations directly on the database, with the same answers as a server. The audit names `cli`
+ * as the actor of every change. A server on the same database polls, so it finds pending work
+ * without being notified.
  */
 import { auditView } from '../../contract/audit.ts'
 import type { Clock } from '../../clock.ts'

@@ -1,7 +1,7 @@
 /**
- * One thing in detail, its fields by the names they have in JSON. On a terminal: names and values,
- * without what is empty, below a heading that says in words what it is and how it is. Elsewhere: a
- * line per field, its name, a tab and its value, empty ones too.
+ * Prints one item in detail, with the field names of JSON. On a terminal: a heading that says in
+ * words what it is and its state, then names and values without empty ones. Otherwise: one line per
+ * field, also for an empty one, with its name, a tab and its value.
  */
 import type { Terminal } from '../terminal.ts'
 import { paintFor, type Style } from './paint.ts'
@@ -12,8 +12,8 @@ import { padTo, textWidth, wrap } from './text-width.ts'
 export interface Field {
   readonly name: string
   readonly value: Scalar
-  /** For people, where it is not the value itself; null leaves it out. */
-  readonly shown?: string | null
+  /** What a terminal shows instead of the value; null leaves the field out. */
+  readonly onScreen?: string | null
   readonly style?: Style | null
 }
 
@@ -24,15 +24,15 @@ export function printFields(terminal: Terminal, fields: readonly Field[]): void 
     return
   }
   const paint = paintFor(terminal.colour)
-  const shown = fields.flatMap((field) => {
-    const text = field.shown === undefined ? field.value : field.shown
+  const visible = fields.flatMap((field) => {
+    const text = field.onScreen === undefined ? field.value : field.onScreen
     return text === null || text === '' ? [] : [{ ...field, text: String(text) }]
   })
-  const width = Math.max(0, ...shown.map(({ name }) => textWidth(name)))
+  const width = Math.max(0, ...visible.map(({ name }) => textWidth(name)))
   const room = terminal.columns - width - 2
-  for (const { name, text, style } of shown) {
+  for (const { name, text, style } of visible) {
     const lines = printableLines(text).flatMap((line) => wrap(line, Math.max(30, room)))
-    // A word that does not fit beside its name gets a line of its own, to be copied whole.
+    // A word that does not fit beside its name gets its own line, so that it can be copied whole.
     const fits = lines.every((line) => textWidth(line) <= room)
     if (!fits) terminal.out(`${paint(name, 'dim')}\n`)
     lines.forEach((line, at) => {
@@ -44,14 +44,14 @@ export function printFields(terminal: Terminal, fields: readonly Field[]): void 
 
 export interface Heading {
   readonly title: string
-  /** How it is, in sentences. */
+  /** The state, in sentences. */
   readonly state: string
   readonly style: Style | null
   /** What a person can do about it. */
   readonly remedy?: string | null
 }
 
-/** Nothing where a program reads. */
+/** Prints nothing if the output is not a terminal. */
 export function printHeading(terminal: Terminal, { title, state, style, remedy }: Heading): void {
   const { columns } = terminal
   if (columns === null) return
@@ -68,7 +68,7 @@ export function printHeading(terminal: Terminal, { title, state, style, remedy }
 
 const bar = '│ '
 
-/** Text of others, set off from ours. */
+/** Prints text that others wrote, with a bar before each line. */
 export function printQuoted(terminal: Terminal, lines: readonly string[]): void {
   const paint = paintFor(terminal.colour)
   for (const line of lines) terminal.out(`${paint(bar, 'dim')}${line}`.trimEnd() + '\n')

@@ -1,4 +1,4 @@
-/** What every `list` command does with its flags: asks, page by page, and prints. */
+/** What every `list` command does: it asks for the items, page by page, and prints them. */
 import { withOperations } from '../operations/open-operations.ts'
 import type { Listed, Operations } from '../operations/operations.ts'
 import { didYouMean } from '../../validation/nearest.ts'
@@ -10,7 +10,7 @@ import type { World } from '../world.ts'
 export interface ListAction<Q extends { readonly cursor?: string | undefined }, T> {
   readonly query: Q
   readonly shape: TableShape<T>
-  /** What there is none of: `runs`. */
+  /** For the message "No runs.": `runs`. */
   readonly noun: string
   readonly page: (operations: Operations, query: Q) => Promise<Listed<T>>
   /**

@@ -1,6 +1,6 @@
 /**
- * Prints a list, page by page as it comes, so that a long one neither waits for its end nor has to
- * fit in memory.
+ * Prints a list page by page. So the first page of a long list is printed at once, and the whole
+ * list need not fit in memory.
  */
 import type { Terminal } from '../terminal.ts'
 import type { Listed } from '../operations/operations.ts'
@@ -11,13 +11,13 @@ export interface ListRequest<T> {
   readonly terminal: Terminal
   readonly nowMs: number
   readonly json: boolean
-  /** Walk every page rather than show one. */
+  /** Print all pages, not only one. */
   readonly all: boolean
   readonly cursor: string | undefined
   readonly shape: TableShape<T>
-  /** What there is none of: `runs`. */
+  /** For the message "No runs.": `runs`. */
   readonly noun: string
-  /** What to say after it if nothing is found; empty for nothing. */
+  /** Follows the message that nothing was found. */
   readonly suggestion?: string
   readonly pageAt: (cursor: string | undefined) => Promise<Listed<T>>
 }
@@ -53,12 +53,12 @@ async function printListAsJson<T>(request: ListRequest<T>): Promise<void> {
     return
   }
   terminal.out('{"items":[')
-  let begun = false
+  let hasItems = false
   for await (const { items } of pagesOf(request)) {
     const text = items.map((item) => JSON.stringify(item)).join(',')
     if (text === '') continue
-    terminal.out(begun ? `,${text}` : text)
-    begun = true
+    terminal.out(hasItems ? `,${text}` : text)
+    hasItems = true
   }
   terminal.out('],"next_cursor":null}\n')
 }

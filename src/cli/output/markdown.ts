@@ -1,7 +1,7 @@
 /**
- * Markdown for a terminal, as a preview of what people see on GitHub: its words in their order,
- * with headings, lists, code and tables to be recognised. Images and folds are named, HTML is left
- * out. `marked` reads it; what it gives is laid out here, so that words are not broken.
+ * Markdown for a terminal: a preview of what people see on GitHub. Headings, lists, code and tables
+ * can be recognised. An image or a fold is shown by its name, and HTML tags are left out. `marked`
+ * parses the text. The lines are made here, so that no word is broken.
  */
 import { lexer, type Token, type Tokens } from 'marked'
 import type { Paint, Style } from './paint.ts'
@@ -17,15 +17,15 @@ export function markdownLines(markdown: string, width: number, paint: Paint): re
   return blocks(lexer(withoutInvisible(markdown)), width, paint)
 }
 
-/** Characters that only keep words from acting on GitHub. */
+/** Removes the characters that only keep words, such as a mention, from acting on GitHub. */
 const withoutInvisible = (text: string): string => text.replaceAll('\u200b', '')
 
 /** One empty line between two blocks. */
 function blocks(tokens: readonly Token[], width: number, paint: Paint): readonly string[] {
-  const shown = tokens
+  const visible = tokens
     .map((token) => block(token, width, paint))
     .filter((lines) => lines.some((line) => line.trim() !== ''))
-  return shown.flatMap((lines, at) => (at === 0 ? lines : ['', ...lines]))
+  return visible.flatMap((lines, at) => (at === 0 ? lines : ['', ...lines]))
 }
 
 function block(token: Token, width: number, paint: Paint): readonly string[] {
@@ -34,13 +34,13 @@ function block(token: Token, width: number, paint: Paint): readonly string[] {
     case 'def':
       return []
     case 'heading':
-      return filled(spansOf((token as Tokens.Heading).tokens, 'bold'), width, paint)
+      return fillLines(spansOf((token as Tokens.Heading).tokens, 'bold'), width, paint)
     case 'code':
       return (token as Tokens.Code).text
         .split('\n')
         .map((line) => paint(`  ${printable(line.replaceAll('\t', '  '))}`, 'cyan'))
     case 'blockquote':
-      return indented(blocks((token as Tokens.Blockquote).tokens, width - 2, paint), '> ', '> ')
+      return indentLines(blocks((token as Tokens.Blockquote).tokens, width - 2, paint), '> ', '> ')
     case 'list':
       return list(token as Tokens.List, width, paint)
     case 'table':
@@ -48,15 +48,15 @@ function block(token: Token, width: number, paint: Paint): readonly string[] {
     case 'hr':
       return ['─'.repeat(Math.min(width, 20))]
     case 'html':
-      return filled([{ text: htmlText(token.raw), style: null }], width, paint)
+      return fillLines([{ text: htmlText(token.raw), style: null }], width, paint)
     default: {
       const inline = 'tokens' in token ? token.tokens : undefined
-      return filled(spansOf(inline ?? [token], null), width, paint)
+      return fillLines(spansOf(inline ?? [token], null), width, paint)
     }
   }
 }
 
-const indented = (lines: readonly string[], first: string, others: string): readonly string[] =>
+const indentLines = (lines: readonly string[], first: string, others: string): readonly string[] =>
   lines.map((line, at) => `${at === 0 ? first : others}${line}`.trimEnd())
 
 function list({ items, ordered, start }: Tokens.List, width: number, paint: Paint) {
@@ -64,16 +64,16 @@ function list({ items, ordered, start }: Tokens.List, width: number, paint: Pain
     const number = ordered ? `${Number(start) + at}. ` : '- '
     const box = item.task ? (item.checked === true ? '[x] ' : '[ ] ') : ''
     const left = `${number}${box}`
-    // A box is a token of its own, too.
+    // The box is also a separate token.
     const inside = item.tokens.filter(({ type }) => type !== 'checkbox')
     const lines = item.loose
       ? blocks(inside, width - left.length, paint)
       : inside.flatMap((token) => block(token, width - left.length, paint))
-    return indented(lines.length === 0 ? [''] : lines, left, ' '.repeat(left.length))
+    return indentLines(lines.length === 0 ? [''] : lines, left, ' '.repeat(left.length))
   })
 }
 
-/** Side by side where it fits, else a block for each row with the titles before the values. */
+/** Columns if they fit; otherwise a block for each row, with the titles before the values. */
 function table({ header, rows }: Tokens.Table, width: number, paint: Paint): readonly string[] {
   const text = ({ tokens }: Tokens.TableCell): string =>
     spansOf(tokens, null)
@@ -97,7 +97,7 @@ function table({ header, rows }: Tokens.Table, width: number, paint: Paint): rea
   return cells.flatMap((row, at) => [
     ...(at === 0 ? [] : ['']),
     ...row.flatMap((cell, column) =>
-      filled([{ text: `${titles[column] ?? ''}: ${cell}`, style: null }], width, paint),
+      fillLines([{ text: `${titles[column] ?? ''}: ${cell}`, style: null }], width, paint),
     ),
   ])
 }
@@ -135,13 +135,13 @@ function link({ tokens, href, text }: Tokens.Link, style: Style | null): readonl
   return [...spans, { text: ` (${printable(href)})`, style: 'dim' }]
 }
 
-/** What HTML shows: the name of a fold, and else the text between its tags. */
+/** What people see of HTML: the summary of a fold, and the text between tags. */
 function htmlText(raw: string): string {
-  const named = raw.replaceAll(/<summary[^>]*>/gi, '▸ ').replaceAll(/<br\s*\/?>/gi, '\n')
-  return plain(named.replaceAll(/<!--[\s\S]*?-->|<[^>]*>/g, ''))
+  const withBreaks = raw.replaceAll(/<summary[^>]*>/gi, '▸ ').replaceAll(/<br\s*\/?>/gi, '\n')
+  return plain(withBreaks.replaceAll(/<!--[\s\S]*?-->|<[^>]*>/g, ''))
 }
 
-const named: Readonly<Record<string, string>> = {
+const namedEntities: Readonly<Record<string, string>> = {
   amp: '&',
   lt: '<',
   gt: '>',
@@ -150,20 +150,20 @@ const named: Readonly<Record<string, string>> = {
   nbsp: ' ',
 }
 
-/** Without entities, and safe to print; line breaks stay for the one who fills lines. */
+/** Replaces entities and makes the text safe to print. Line breaks stay: `fillLines` needs them. */
 function plain(text: string): string {
   const decoded = text.replaceAll(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]+));/gi, decode)
   return decoded.split('\n').map(printable).join('\n')
 }
 
 function decode(entity: string, decimal?: string, hex?: string, name?: string): string {
-  if (name !== undefined) return named[name.toLowerCase()] ?? entity
+  if (name !== undefined) return namedEntities[name.toLowerCase()] ?? entity
   const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal)
   return code <= 0x10ffff ? String.fromCodePoint(code) : entity
 }
 
-/** Words on lines of at most `width`, each painted as its span says. GitHub keeps line breaks. */
-function filled(spans: readonly Span[], width: number, paint: Paint): readonly string[] {
+/** Puts the words on lines of at most `width` columns. Line breaks stay, as on GitHub. */
+function fillLines(spans: readonly Span[], width: number, paint: Paint): readonly string[] {
   return linesOf(spans).flatMap((line) =>
     wrapPieces(line, width).map((pieces) =>
       pieces.map(({ text, style }) => paint(text, style)).join(''),

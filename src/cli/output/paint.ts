@@ -1,4 +1,4 @@
-/** Colour, where it is wanted: the sixteen that every terminal theme has a say in. */
+/** Colours for a terminal, from the sixteen basic ones, which every terminal theme defines. */
 
 const codes = {
   bold: [1, 22],

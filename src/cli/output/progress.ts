@@ -1,4 +1,4 @@
-/** How far something is, on one line of standard error that goes away; only where it is watched. */
+/** Shows progress on one line of standard error, if that is a terminal. `end` removes the line. */
 import type { Terminal } from '../terminal.ts'
 
 export interface Progress {
@@ -9,16 +9,16 @@ export interface Progress {
 const clearLine = '\r\x1b[2K'
 
 export function progressOn({ watched, err }: Pick<Terminal, 'watched' | 'err'>): Progress {
-  let shown = ''
+  let current = ''
   return {
     show(text) {
-      if (!watched || text === shown) return
-      shown = text
+      if (!watched || text === current) return
+      current = text
       err(`${clearLine}${text}`)
     },
     end() {
-      if (shown !== '') err(clearLine)
-      shown = ''
+      if (current !== '') err(clearLine)
+      current = ''
     },
   }
 }

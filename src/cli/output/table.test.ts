@@ -137,7 +137,7 @@ describe('the details of one thing', () => {
     { name: 'id', value: 'x' },
     { name: 'head_sha', value: null },
     { name: 'summary', value: 'first line\nsecond \x1b line' },
-    { name: 'at', value: '2026-01-31T12:00:00.000Z', shown: 'just now' },
+    { name: 'at', value: '2026-01-31T12:00:00.000Z', onScreen: 'just now' },
   ]
 
   test('are labels and values for people, without empty ones', () => {

@@ -1,9 +1,8 @@
 /**
- * Lists in their two forms. On a terminal: a table that fits its width, with what people look at.
- * Where the width is too small, columns move to a line of their own below the row; none is left
- * out, so that rows can always be told apart. Elsewhere: a header and one row per item, separated
- * by tabs, with full values and exact times; other programs read that, so its columns only ever
- * grow at the end.
+ * Prints lists in two forms. On a terminal: a table that fits its width. If the width is too small,
+ * columns move to a line below the row. None is left out, so that rows can always be told apart.
+ * Otherwise: a header and one row per item, separated by tabs, with full values and exact times.
+ * Programs read that form, so new columns are only added at the end.
  */
 import type { Terminal } from '../terminal.ts'
 import { paintFor, type Style } from './paint.ts'
@@ -14,13 +13,13 @@ export interface ScreenColumn<T> {
   readonly title: string
   readonly of: (item: T, nowMs: number) => string
   readonly style?: (item: T) => Style | null
-  /** How it may be cut when the table is too wide; without it, it never is. */
+  /** How a value may be cut if the table is too wide. Default: it is never cut. */
   readonly cut?: 'middle' | 'end'
-  /** What it is cut to at most, as long as another column can still move below the row. */
+  /** It keeps at least this width while another column can still move below the row. */
   readonly least?: number
-  /** Where room is short it moves below the row; the highest first. */
+  /** If there is not enough room, it moves below the row; the highest number moves first. */
   readonly below?: number
-  /** Stands before it there, where it has no title. */
+  /** Comes before the value below the row, where there is no title. */
   readonly label?: string
   readonly side?: 'right'
 }
@@ -39,7 +38,7 @@ export interface TablePrinter<T> {
 
 const gap = '  '
 const indent = '  '
-const leastUsual = 16
+const leastDefault = 16
 const cutWidthMin = 10
 
 export function tablePrinter<T>(
@@ -53,30 +52,30 @@ export function tablePrinter<T>(
 }
 
 function plainTable<T>(terminal: Terminal, { plain }: TableShape<T>): TablePrinter<T> {
-  let begun = false
+  let hasHeader = false
   return {
     print(items) {
-      if (!begun) terminal.out(`${plain.map(([name]) => name).join('\t')}\n`)
-      begun = true
+      if (!hasHeader) terminal.out(`${plain.map(([name]) => name).join('\t')}\n`)
+      hasHeader = true
       const rows = items.map((item) => plain.map(([, of]) => plainText(of(item))).join('\t'))
       if (rows.length > 0) terminal.out(`${rows.join('\n')}\n`)
     },
   }
 }
 
-/** Nothing is an empty field. */
+/** Null becomes an empty field. */
 export function plainText(value: Scalar): string {
   return value === null ? '' : printable(String(value))
 }
 
-interface Laid<T> {
+interface PlacedColumn<T> {
   readonly column: ScreenColumn<T>
   readonly width: number
 }
 
 interface Layout<T> {
   /** Side by side on the row's first line. */
-  readonly row: readonly Laid<T>[]
+  readonly row: readonly PlacedColumn<T>[]
   readonly below: readonly ScreenColumn<T>[]
 }
 
@@ -92,7 +91,7 @@ function screenTable<T>(
   return {
     print(items) {
       if (items.length === 0) return
-      // Later pages keep the first one's columns, so that they stay below each other.
+      // Later pages keep the columns of the first page, so that the columns stay aligned.
       if (layout === null) {
         layout = layOut(screen, items, cell, columns)
         const titles = layout.row.map(({ column, width }) =>
@@ -109,7 +108,7 @@ function screenTable<T>(
         })
         terminal.out(`${cells.join(gap).trimEnd()}\n`)
         const pieces = layout.below.flatMap((column) => pieceOf(column, cell(item, column)))
-        for (const line of flowed(pieces, columns - indent.length)) {
+        for (const line of flowPieces(pieces, columns - indent.length)) {
           terminal.out(`${indent}${paint(line, 'dim')}\n`)
         }
       }
@@ -123,41 +122,44 @@ function layOut<T>(
   cell: (item: T, column: ScreenColumn<T>) => string,
   columns: number,
 ): Layout<T> {
-  const all: readonly Laid<T>[] = screen
+  const all: readonly PlacedColumn<T>[] = screen
     .map((column) => {
       const widest = Math.max(0, ...items.map((item) => textWidth(cell(item, column))))
       return { column, width: widest === 0 ? 0 : Math.max(column.title.length, widest) }
     })
-    // A column in which nothing stands says nothing.
+    // A column without any value is left out.
     .filter(({ width }) => width > 0)
   let row = all
   for (;;) {
-    const narrow = narrowed(row, columns, ({ least = leastUsual }) => least)
+    const narrow = narrowColumns(row, columns, ({ least = leastDefault }) => least)
     const rank = Math.max(0, ...row.map(({ column }) => column.below ?? 0))
     if (excessOf(narrow, columns) > 0 && rank > 0) {
       row = row.filter(({ column }) => column.below !== rank)
       continue
     }
     const below = all.filter((one) => !row.includes(one)).map(({ column }) => column)
-    return { row: narrowed(narrow, columns, () => cutWidthMin), below }
+    return { row: narrowColumns(narrow, columns, () => cutWidthMin), below }
   }
 }
 
-function excessOf(laid: readonly { readonly width: number }[], columns: number): number {
-  return laid.reduce((sum, { width }) => sum + width + gap.length, -gap.length) - columns
+function excessOf(placed: readonly { readonly width: number }[], columns: number): number {
+  return placed.reduce((sum, { width }) => sum + width + gap.length, -gap.length) - columns
 }
 
-/** Takes what is too much from the widest that may be cut. */
-function narrowed<T>(
-  laid: readonly Laid<T>[],
+/** Makes the widest columns that may be cut narrower, until the row fits. */
+function narrowColumns<T>(
+  placed: readonly PlacedColumn<T>[],
   columns: number,
   leastOf: (column: ScreenColumn<T>) => number,
-): readonly Laid<T>[] {
-  let narrow = laid
-  for (let left = excessOf(laid, columns); left > 0; left--) {
+): readonly PlacedColumn<T>[] {
+  let narrow = placed
+  for (let left = excessOf(placed, columns); left > 0; left--) {
     const widest = narrow
       .filter(({ column, width }) => column.cut !== undefined && width > leastOf(column))
-      .reduce<Laid<T> | null>((best, one) => (one.width > (best?.width ?? 0) ? one : best), null)
+      .reduce<PlacedColumn<T> | null>(
+        (best, one) => (one.width > (best?.width ?? 0) ? one : best),
+        null,
+      )
     if (widest === null) return narrow
     narrow = narrow.map((one) => (one === widest ? { ...one, width: one.width - 1 } : one))
   }
@@ -179,14 +181,14 @@ function pieceOf<T>({ label, cut }: ScreenColumn<T>, text: string): readonly Pie
   return [{ text: label === undefined ? text : `${label} ${text}`, cut }]
 }
 
-/** One after the other, on as many lines as they need. A piece that may be cut takes one line. */
-function flowed(pieces: readonly Piece[], width: number): readonly string[] {
+/** Puts the pieces one after the other on lines. A piece that may be cut takes one line. */
+function flowPieces(pieces: readonly Piece[], width: number): readonly string[] {
   const lines: string[] = []
   let line = ''
   for (const { text, cut } of pieces) {
     const before = line === '' ? '' : `${line}${gap}`
     const room = width - textWidth(before)
-    if (textWidth(text) <= room || (cut !== undefined && room >= leastUsual && line !== '')) {
+    if (textWidth(text) <= room || (cut !== undefined && room >= leastDefault && line !== '')) {
       line = before + cutTo(text, room, cut)
       continue
     }

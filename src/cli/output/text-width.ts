@@ -38,7 +38,7 @@ export function wrap(text: string, width: number): readonly string[] {
   return lines.map((pieces) => pieces.map((piece) => piece.text).join(''))
 }
 
-/** The same for text of several pieces, each of which keeps what else it carries. */
+/** The same for text of several pieces. Each piece keeps its other properties. */
 export function wrapPieces<T extends { readonly text: string }>(
   pieces: readonly T[],
   width: number,
@@ -67,7 +67,7 @@ export function wrapPieces<T extends { readonly text: string }>(
   return [...lines, line]
 }
 
-/** A blank, or what must stay on one line: a word, also where it changes from piece to piece. */
+/** Blanks and words. A word stays on one line, even if it consists of several pieces. */
 function unitsOf<T extends { readonly text: string }>(pieces: readonly T[]): readonly T[][] {
   const units: T[][] = []
   let joins = false

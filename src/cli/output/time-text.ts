@@ -1,4 +1,4 @@
-/** Times for people: how long ago, as coarsely as one would say it. */
+/** Times for people: how long ago something was, in one rounded unit. */
 
 const secondMs = 1000
 const minuteMs = 60 * secondMs
@@ -24,7 +24,7 @@ export function relativeTime(time: string, nowMs: number): string {
   return ago > 0 ? `${durationText(ago)} ago` : `in ${durationText(ago)}`
 }
 
-/** As it is in JSON, with how long ago it is. */
+/** The time as in JSON, and how long ago it was. */
 export function exactTime(time: string, nowMs: number): string {
   const relative = relativeTime(time, nowMs)
   return time.startsWith(relative) ? time : `${time} (${relative})`

@@ -11,13 +11,13 @@ export function aboutText({ repo, pr, subject }: RunView): string {
   return repo === null ? subject : `${repo} ${subject}`
 }
 
-/** Where the work was done again or taken over: `2`, `1, attempt 3`. */
+/** Empty for the first attempt of the first round; otherwise `2`, or `1, attempt 3`. */
 function roundText({ round, attempt }: RunView): string {
   if (attempt > 1) return `${round}, attempt ${attempt}`
   return round > 1 ? String(round) : ''
 }
 
-/** How it came to its state, in words; empty where the state says it all. */
+/** Why the run has its state, in words; empty if the state says enough. */
 function whyText(run: RunView): string {
   const { state, verdict, error, description } = run
   if (state === 'superseded') return supersededText(run)
@@ -33,7 +33,6 @@ function supersededText({ superseded_by: key }: RunView): string {
   return head === undefined ? '' : `the newer head is ${head}`
 }
 
-/** What it is and how it is, in words. */
 export function runHeading(run: RunView, nowMs: number): Heading {
   return {
     title: `${run.type} of ${aboutText(run)}`,
@@ -44,7 +43,7 @@ export function runHeading(run: RunView, nowMs: number): Heading {
 
 const verdictWords = { success: 'passed', failure: 'not passed', neutral: 'neutral' } as const
 
-const said = (text: string | null): string => (text === null ? '' : ` ${text}`)
+const afterSpace = (text: string | null): string => (text === null ? '' : ` ${text}`)
 
 function stateText(run: RunView, nowMs: number): string {
   const why = whyText(run)
@@ -58,7 +57,7 @@ function stateText(run: RunView, nowMs: number): string {
     case 'waiting':
       return 'Waits for a decision.'
     case 'succeeded':
-      return `Finished: ${verdictWords[run.verdict ?? 'success']}.${said(run.description)}`
+      return `Finished: ${verdictWords[run.verdict ?? 'success']}.${afterSpace(run.description)}`
     case 'failed':
     case 'cancelled':
     case 'skipped':
@@ -103,7 +102,7 @@ export function runFields(run: RunView, nowMs: number): readonly Field[] {
   const time = (name: string, value: string | null): Field => ({
     name,
     value,
-    shown: value === null ? null : exactTime(value, nowMs),
+    onScreen: value === null ? null : exactTime(value, nowMs),
   })
   const json = (name: string, value: unknown): Field => ({
     name,
@@ -113,12 +112,12 @@ export function runFields(run: RunView, nowMs: number): readonly Field[] {
     { name: 'id', value: run.id, style: 'bold' },
     { name: 'state', value: run.state, style: stateStyle(run.state) },
     { name: 'type', value: run.type },
-    { name: 'about', value: aboutText(run), shown: null },
-    // A pull request's key only repeats what stands around it.
-    { name: 'key', value: run.key, ...(run.pr !== null && { shown: null }) },
-    { name: 'repo', value: run.repo, shown: null },
-    { name: 'pr', value: run.pr, shown: null },
-    { name: 'subject', value: run.subject, shown: null },
+    { name: 'about', value: aboutText(run), onScreen: null },
+    // The key of a pull request only repeats the other fields.
+    { name: 'key', value: run.key, ...(run.pr !== null && { onScreen: null }) },
+    { name: 'repo', value: run.repo, onScreen: null },
+    { name: 'pr', value: run.pr, onScreen: null },
+    { name: 'subject', value: run.subject, onScreen: null },
     { name: 'base_sha', value: run.base_sha },
     { name: 'head_sha', value: run.head_sha },
     { name: 'round', value: run.round },
@@ -130,7 +129,7 @@ export function runFields(run: RunView, nowMs: number): readonly Field[] {
     time('finished_at', run.finished_at),
     run.finished_at === null
       ? time('deadline_at', run.deadline_at)
-      : { name: 'deadline_at', value: run.deadline_at, shown: null },
+      : { name: 'deadline_at', value: run.deadline_at, onScreen: null },
     { name: 'superseded_by', value: run.superseded_by },
     { name: 'outcome', value: run.outcome },
     { name: 'verdict', value: run.verdict },
@@ -142,8 +141,8 @@ export function runFields(run: RunView, nowMs: number): readonly Field[] {
     { name: 'status_context', value: run.status_context },
     json('input', run.input),
     json('result', run.result),
-    // On a terminal it has a form of its own.
-    { name: 'summary', value: run.summary, shown: null },
+    // A terminal shows the summary below the fields.
+    { name: 'summary', value: run.summary, onScreen: null },
   ]
 }
 

@@ -3,8 +3,8 @@
  *
  *   12:05:02Z INFO  Published  channel=github-comment delivery_id=del_1
  *
- * Times are UTC, as everywhere. What has no value is left out. An error follows on lines of its
- * own, with its stack where the level says that somebody has to look at it.
+ * Times are UTC, as everywhere. Fields without a value are left out. An error follows on its own
+ * lines. If the level is ERROR or higher, its stack is shown too.
  */
 import { inspect } from 'node:util'
 import type { Paint, Style } from '../output/paint.ts'
@@ -33,13 +33,13 @@ export function readableLine(line: string, paint: Paint): string {
   const { level, time, msg, err, ...fields } = entry
   const { name, style } = levels[Number(level)] ?? { name: String(level), style: null }
   const at = new Date(Number(time)).toISOString().slice(11, 19)
-  const shown = Object.entries(fields)
+  const fieldTexts = Object.entries(fields)
     .map(([key, value]) => ({ key: printable(key), value: valueText(value) }))
     .filter(({ value }) => value !== '')
     .map(({ key, value }) => paint(`${key}=${value}`, 'dim'))
   const head = [
     `${paint(`${at}Z`, 'dim')} ${paint(name.padEnd(5), style)} ${printable(textOf(msg))}`,
-    ...(shown.length === 0 ? [] : [shown.join(' ')]),
+    ...(fieldTexts.length === 0 ? [] : [fieldTexts.join(' ')]),
   ].join('  ')
   const below = errorLines(err, Number(level) >= errorLevel)
   return `${[head, ...below.map((text) => `          ${paint(text, style)}`)].join('\n')}\n`
@@ -54,7 +54,7 @@ function parsed(line: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** Empty for what says nothing. */
+/** Empty for null, undefined, and an object or list without entries. */
 function valueText(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'string') return /^[^\s"=]+$/.test(value) ? printable(value) : quoted(value)

@@ -1,6 +1,6 @@
 /**
- * The program's log on standard error: readable on a terminal, JSON lines elsewhere. What looks
- * like a secret is cut out of either.
+ * The program's log on standard error: readable on a terminal, otherwise JSON lines. In both forms,
+ * everything that looks like a secret is hidden.
  */
 import { pino, type Logger } from 'pino'
 import { paintFor } from '../output/paint.ts'
@@ -16,14 +16,14 @@ export function makeLog(level: string, terminal: Pick<Terminal, 'err' | 'logStyl
   const paths = secretFields.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
   const { logStyle } = terminal
   const paint = paintFor(logStyle === 'coloured')
-  const shown = (line: string): string => (logStyle === 'json' ? line : readableLine(line, paint))
+  const format = (line: string): string => (logStyle === 'json' ? line : readableLine(line, paint))
   return pino(
     { level, base: null, redact: { paths, censor } },
-    { write: (line: string) => terminal.err(shown(maskSecrets(line))) },
+    { write: (line: string) => terminal.err(format(maskSecrets(line))) },
   )
 }
 
-/** Whether a secret was given may be told. */
+/** The log may say whether a secret was given. */
 function censor(value: unknown): unknown {
   return value === null || value === '(given)' ? value : '(hidden)'
 }

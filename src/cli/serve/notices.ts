@@ -1,6 +1,6 @@
 /**
- * What a server says to the person who starts it, in words rather than as log lines. That it is
- * ready is not said here: one line on standard output does, and programs wait for it.
+ * What a server tells the person who starts it, in words and not as log lines. That the server is
+ * ready is a separate line on standard output, because programs wait for it.
  */
 import type { OwnAccount } from '../../github.ts'
 import type { MadeSecret, ServerSecrets } from '../../settings/data-folder/server-secrets.ts'
@@ -24,9 +24,9 @@ export interface StartedNotice {
   readonly secrets: Pick<ServerSecrets, 'adminTokenPath' | 'unshown' | 'warnings'>
   readonly version: string
   readonly url: string
-  /** Null when GitHub has not said who we are. */
+  /** Null when GitHub has not named our account yet. */
   readonly account: OwnAccount | 'refused' | null
-  /** What is done about a restored database; null when it is none. */
+  /** What is done about a restored database; null if it was not restored. */
   readonly restored: string | null
 }
 
@@ -44,11 +44,11 @@ export function startedText(notice: StartedNotice): string {
     ...(justShown ? [] : rows('admin token', [adminTokenPlace(adminTokenPath)])),
     ...rows('run types', [runTypes(settings)]),
     ...rows('next', nextSteps(settings)),
-    ...[...warnings, ...openDoorWarnings(settings)].map((warning) => `WARNING: ${warning}\n`),
+    ...[...warnings, ...plainHttpWarnings(settings)].map((warning) => `WARNING: ${warning}\n`),
   ].join('')
 }
 
-function openDoorWarnings({ host }: Settings): readonly string[] {
+function plainHttpWarnings({ host }: Settings): readonly string[] {
   if (isLoopbackName(host)) return []
   return [
     `${options.host.env} is ${host}, so other machines can reach this server. It uses plain ` +
@@ -121,10 +121,10 @@ function credentialsOf({ githubToken, githubAppId }: Settings): string | null {
 }
 
 /**
- * Before a new database is made in sandbox mode although there are credentials; null otherwise.
- * A database stays in its mode, and whoever set credentials may have meant the real GitHub.
+ * The warning before a new database is created as a sandbox although credentials are set; otherwise
+ * null. A database keeps its mode, and a person who set credentials may have meant the real GitHub.
  */
-export function sandboxForGoodWarning(settings: Settings): string | null {
+export function permanentSandboxWarning(settings: Settings): string | null {
   const credentials = credentialsOf(settings)
   if (settings.mode === 'live' || credentials === null) return null
   const missing = options.githubWebhookSecrets.env

@@ -1,10 +1,10 @@
 /**
- * Runs a server until it is told to stop.
+ * Runs a server until it gets a signal to stop.
  *
  *   starting ── listening ──▶ serving ── first signal ──▶ draining ── drained ──▶ exit 0
  *      └─────── first signal ───────────────────────────────▲  └── shutdownMs ──▶ exit 1
  *
- * Further signals change nothing while it drains: whoever wants it dead at once has SIGKILL.
+ * Further signals change nothing while it drains. SIGKILL ends it at once.
  */
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -17,7 +17,7 @@ import type { Settings } from '../../settings/settings.ts'
 import { exitCodes } from '../failure.ts'
 import { listenFailure } from './listen-failure.ts'
 import { makeLog, type Log } from './log.ts'
-import { madeSecretsText, sandboxForGoodWarning, startedText } from './notices.ts'
+import { madeSecretsText, permanentSandboxWarning, startedText } from './notices.ts'
 import { newFilesWarning, restoredLine } from '../database/restore-words.ts'
 import { storeFailure } from '../database/store-failure.ts'
 import type { World } from '../world.ts'
@@ -46,7 +46,7 @@ export async function serve(world: World, request: ServeRequest): Promise<number
       (await starting).app.close(),
     )
   } finally {
-    stop.forget()
+    stop.removeHandler()
   }
 }
 
@@ -55,13 +55,13 @@ interface Started {
   readonly url: string
 }
 
-/** What a person is told comes last: a start that fails leaves its reason as the only words. */
+/** The notice is printed last, so that a start that fails prints only its reason. */
 async function start(world: World, settings: Settings, log: Log): Promise<Started> {
   const secrets = await serverSecrets(settings, world.random)
   const { adminToken, webhookSecrets } = secrets
   const { clock, random, scheduler, version, terminal } = world
   const machine = { clock, random, scheduler }
-  if (await isNewDatabase(world, settings)) terminal.err(sandboxForGoodWarning(settings) ?? '')
+  if (await isNewDatabase(world, settings)) terminal.err(permanentSandboxWarning(settings) ?? '')
   const composed = world.compose(settings, { ...machine, adminToken, webhookSecrets, log, version })
   const app = await composed.catch((error: unknown) => {
     throw storeFailure(error, settings, world.env)
@@ -71,15 +71,15 @@ async function start(world: World, settings: Settings, log: Log): Promise<Starte
       throw listenFailure(error, settings)
     })
     terminal.err(madeSecretsText(secrets.unshown))
-    const account = await firstWord(world, app)
+    const account = await accountOf(world, app)
     const restored = restoredLine(await app.restoreNote(), clock.wallMs())
-    const made = restored === null ? [] : secrets.unshown.map(({ path }) => basename(path))
-    const lost = newFilesWarning(made, settings.dataDir)
-    const warnings = [...secrets.warnings, ...(lost === null ? [] : [lost])]
-    const told = { settings, secrets: { ...secrets, warnings }, version, url, account, restored }
-    terminal.err(startedText(told))
+    const newFiles = restored === null ? [] : secrets.unshown.map(({ path }) => basename(path))
+    const fileWarning = newFilesWarning(newFiles, settings.dataDir)
+    const warnings = [...secrets.warnings, ...(fileWarning === null ? [] : [fileWarning])]
+    const notice = { settings, secrets: { ...secrets, warnings }, version, url, account, restored }
+    terminal.err(startedText(notice))
     await secrets.markShown()
-    // On a terminal the notice has just said what matters of it.
+    // On a terminal the notice has just shown the important settings.
     const level = terminal.logStyle === 'json' ? 'info' : 'debug'
     log[level](
       { version, settings: describeChanges(settings) },
@@ -93,7 +93,7 @@ async function start(world: World, settings: Settings, log: Log): Promise<Starte
   }
 }
 
-/** False where that cannot be found out: opening it will say why. */
+/** Returns false if it cannot be found out. Opening the database then says why. */
 async function isNewDatabase(
   { inspectDatabase, clock }: World,
   { database }: Settings,
@@ -106,8 +106,8 @@ async function isNewDatabase(
   }
 }
 
-/** Who we are on GitHub, if it answers within two seconds: a start waits no longer than that. */
-async function firstWord({ scheduler }: World, app: App): Promise<OwnAccount | 'refused' | null> {
+/** Our account on GitHub. A start waits at most two seconds for GitHub's answer. */
+async function accountOf({ scheduler }: World, app: App): Promise<OwnAccount | 'refused' | null> {
   const { promise: tooLate, resolve } = Promise.withResolvers<null>()
   const cancel = scheduler.after(accountWaitMs, () => resolve(null))
   try {
@@ -119,12 +119,12 @@ async function firstWord({ scheduler }: World, app: App): Promise<OwnAccount | '
 
 interface StopSignal {
   readonly signal: Promise<string>
-  forget(): void
+  removeHandler(): void
 }
 
 function firstStopSignal(world: World): StopSignal {
   const { promise, resolve } = Promise.withResolvers<string>()
-  return { signal: promise, forget: world.onStopSignal(resolve) }
+  return { signal: promise, removeHandler: world.onStopSignal(resolve) }
 }
 
 interface Draining {

@@ -1,5 +1,5 @@
 /**
- * The flags of settings, made from the table of settings: nothing about them is written twice.
+ * The flags of settings. They are made from the table of settings, so nothing is written twice.
  */
 import { Option as Flag, type Command } from 'commander'
 import { describeDefault, flagOf, hasFile, hasFlag } from '../../settings/options/option.ts'
@@ -14,9 +14,9 @@ export function addSettingFlags(command: Command, only?: readonly OptionKey[]): 
       if (!hasFlag(entry) || (only !== undefined && !only.includes(key))) continue
       const unit = entry.unit === null ? '' : `${entry.unit}; `
       const facts = `${unit}${entry.env}; default ${describeDefault(entry)}`
-      const told = `${entry.summary} (${facts})`
+      const description = `${entry.summary} (${facts})`
       command.addOption(
-        new Flag(`${flagOf(key)} <value>`, told.replaceAll('`', '')).helpGroup(`${group}:`),
+        new Flag(`${flagOf(key)} <value>`, description.replaceAll('`', '')).helpGroup(`${group}:`),
       )
     }
   }
@@ -33,7 +33,7 @@ export function givenFlags(parsed: Readonly<Record<string, unknown>>): Record<st
   return given
 }
 
-/** For the end of a help page: what has no flag because everybody on a machine sees flags. */
+/** For the end of a help page: secrets. They have no flags, because every user sees flags. */
 export function secretsHelp(): string {
   const rows = optionEntries
     .filter(([, entry]) => !hasFlag(entry))
@@ -44,8 +44,8 @@ export function secretsHelp(): string {
   ].join('\n')
 }
 
-/** The variable for somebody who tried to give a secret as a flag; null for any other flag. */
-export function secretBehindFlag(flag: string): string | null {
+/** If somebody tried to give a secret as a flag: its variable. Returns null for other flags. */
+export function variableOfSecretFlag(flag: string): string | null {
   for (const [, entry] of optionEntries) {
     if (!hasFile(entry) || hasFlag(entry)) continue
     const words = entry.env.toLowerCase().replaceAll('_', '-')

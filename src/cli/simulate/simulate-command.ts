@@ -17,7 +17,7 @@ import { jsonReport, textReport } from './simulate-report.ts'
 import type { World } from '../world.ts'
 
 /** About twenty seconds of work. */
-const seedsUsual = 100
+const seedsDefault = 100
 const seedsMax = 1_000_000
 const seedMax = 2 ** 31
 
@@ -42,7 +42,7 @@ export function addSimulateCommand(
     )
     .option(
       '--seeds <number>',
-      `how many installations, 1 to ${seedsMax} (default: ${seedsUsual}; 1 with --seed)`,
+      `how many installations, 1 to ${seedsMax} (default: ${seedsDefault}; 1 with --seed)`,
     )
     .option('--seed <number>', `the first seed, 0 to ${seedMax} (default: a random one)`)
     .option('--story', 'print everything that happened, line by line')
@@ -57,13 +57,13 @@ Examples:
     .action(async (parsed: Parsed) => {
       const { seed, seeds } = checkFlags(flags, ['seeds', 'seed'], parsed)
       const first = seed ?? world.random.below(seedMax)
-      const count = seeds ?? (seed === undefined ? seedsUsual : 1)
-      const { broken } = await play(world, parsed, first, count)
+      const count = seeds ?? (seed === undefined ? seedsDefault : 1)
+      const { broken } = await runSeeds(world, parsed, first, count)
       if (broken.length > 0) finish(exitCodes.failed)
     })
 }
 
-async function play(
+async function runSeeds(
   world: World,
   parsed: Parsed,
   first: number,
@@ -77,18 +77,18 @@ async function play(
     clock: world.clock,
     onSeed: (result, done) => {
       digests.set(result.seed, result.digest)
-      if (parsed['story'] === true && parsed['json'] !== true) tellStory(world, result)
+      if (parsed['story'] === true && parsed['json'] !== true) printStory(world, result)
       else progress.show(`${done} of ${count} seeds …`)
     },
   })
   progress.end()
   const { terminal } = world
-  const played = { simulated, first, asked: count, digests }
-  if (parsed['json'] === true) printJson(terminal, jsonReport(played))
-  else terminal.out(textReport(played, paintFor(terminal.colour)))
+  const seedRuns = { simulated, first, asked: count, digests }
+  if (parsed['json'] === true) printJson(terminal, jsonReport(seedRuns))
+  else terminal.out(textReport(seedRuns, paintFor(terminal.colour)))
   return simulated
 }
 
-function tellStory({ terminal }: World, { seed, story }: SeedResult): void {
+function printStory({ terminal }: World, { seed, story }: SeedResult): void {
   terminal.out(`seed ${seed}\n${story.join('\n')}\n\n`)
 }

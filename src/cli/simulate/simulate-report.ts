@@ -4,7 +4,7 @@ import type { Paint } from '../output/paint.ts'
 
 const lastEvents = 40
 
-export interface Played {
+export interface SeedRuns {
   readonly simulated: Simulated
   readonly first: number
   /** How many seeds were asked for; it stops at the first violation. */
@@ -13,13 +13,13 @@ export interface Played {
   readonly digests: ReadonlyMap<number, string>
 }
 
-export function textReport(played: Played, paint: Paint): string {
-  const { seedsPerSecond, faults, situations, checks, broken, rules } = played.simulated
+export function textReport(seedRuns: SeedRuns, paint: Paint): string {
+  const { seedsPerSecond, faults, situations, checks, broken, rules } = seedRuns.simulated
   const byName = [...faults].toSorted(([a], [b]) => a.localeCompare(b))
-  // An object of JavaScript has 12 before 2b.
+  // Sorted here, because a JavaScript object would have 12 before 2b.
   const byNumber = [...rules].toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
   const lines = [
-    `${seedsWords(played)}, ${seedsPerSecond.toFixed(1)} seeds per second`,
+    `${seedsWords(seedRuns)}, ${seedsPerSecond.toFixed(1)} seeds per second`,
     '',
     paint('Faults injected', 'bold'),
     ...byName.map(([name, times]) => row(times, name)),
@@ -37,7 +37,7 @@ export function textReport(played: Played, paint: Paint): string {
   return `${lines.join('\n')}\n`
 }
 
-function seedsWords({ simulated: { seeds }, first, asked, digests }: Played): string {
+function seedsWords({ simulated: { seeds }, first, asked, digests }: SeedRuns): string {
   if (asked === 1) return `seed ${first} (${digests.get(first)})`
   if (seeds === asked) return `${seeds} seeds from ${first}`
   return `${seeds} of ${asked} seeds from ${first} (stopped at a violation)`
@@ -58,7 +58,7 @@ function brokenLines({ seed, violations, story }: BrokenSeed, paint: Paint): str
 const row = (count: number, name: string): string => `${String(count).padStart(9)}  ${name}`
 const replay = (seed: number): string => `holdfast simulate --seed ${seed}`
 
-export function jsonReport({ simulated, first, asked, digests }: Played) {
+export function jsonReport({ simulated, first, asked, digests }: SeedRuns) {
   const { seeds, seedsPerSecond, faults, situations, checks, broken } = simulated
   return {
     seeds,

@@ -159,7 +159,7 @@ describe('through a server', () => {
     [{ HOLDFAST_TOKEN: '' }, [], 'HOLDFAST_TOKEN is empty'],
     [{ HOLDFAST_TOKEN_FILE: 'missing' }, [], 'does not exist'],
     [{}, ['--token', 'two words'], '--token is not a valid token'],
-    [{ HOLDFAST_TOKEN: 'x' }, ['--data-dir', 'd'], 'do not go with it'],
+    [{ HOLDFAST_TOKEN: 'x' }, ['--data-dir', 'd'], 'cannot be used with flags for a database'],
     [{ HOLDFAST_TOKEN: 'x' }, ['--url', 'holdfast.test'], '--url must be an address like'],
   ])('with %o and %j is wrong usage', async (env, argv, message) => {
     const { world, requests } = answering(201, {})

@@ -1,6 +1,6 @@
 /**
- * Creates a token, through a server or straight in the database. The token alone is printed on
- * standard output, so that a script can take it.
+ * Creates a token, through a server or directly in the database. Only the token is printed on
+ * standard output, so that a script can read it.
  */
 import { tokenBody } from '../../contract/tokens.ts'
 import { clauses } from '../../texts/sentences.ts'
@@ -26,14 +26,14 @@ export async function createToken(
   parsed: Parsed,
   request: CreateTokenRequest,
 ): Promise<void> {
-  const wanted = checkWanted(request, world.clock.wallMs())
+  const body = checkRequest(request, world.clock.wallMs())
   const { id, token } = await withOperations(
     world,
     parsed,
-    (operations) => operations.createToken(wanted),
+    (operations) => operations.createToken(body),
     { makeDatabase: true },
   )
-  const { scope } = wanted
+  const { scope } = body
   if (request.json) printJson(world.terminal, { id, token, scope })
   else world.terminal.out(`${token}\n`)
   world.terminal.err(`Created ${id} with scope ${scope}. The token is shown only now.\n`)
@@ -55,7 +55,7 @@ const unitsMs: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-function checkWanted(request: CreateTokenRequest, now: number): TokenBody {
+function checkRequest(request: CreateTokenRequest, now: number): TokenBody {
   const { scope, name, userId, repos, types } = request
   if (scope === undefined) {
     throw new UsageError('--scope is missing: admin, operator, worker, read or bot:CHANNEL')
@@ -68,7 +68,7 @@ function checkWanted(request: CreateTokenRequest, now: number): TokenBody {
     user_id: user,
     ...(repos.length > 0 && { repos }),
     ...(types.length > 0 && { types }),
-    ...(request.expires !== undefined && { expires_at: endOf(request.expires, now) }),
+    ...(request.expires !== undefined && { expires_at: expiryOf(request.expires, now) }),
   })
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.map(({ path, message }) => {
@@ -78,8 +78,8 @@ function checkWanted(request: CreateTokenRequest, now: number): TokenBody {
   throw new UsageError(clauses([...new Set(problems)]))
 }
 
-/** From `30d` to the moment it ends. */
-function endOf(text: string, now: number): string {
+/** The time at which the token expires, for a text such as `30d`. */
+function expiryOf(text: string, now: number): string {
   const [, count, unit] = /^([1-9][0-9]{0,5})([mhdw])$/.exec(text) ?? []
   const ms = Number(count) * (unitsMs[unit ?? ''] ?? Number.NaN)
   if (Number.isNaN(ms)) {

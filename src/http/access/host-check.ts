@@ -17,10 +17,10 @@ export interface HostNames {
 export function hostCheck({ host, publicUrl }: HostNames): IsOurHost {
   if (!isLoopbackName(host)) return () => true
   const names = [host, ...(publicUrl === null ? [] : [new URL(publicUrl).hostname])]
-  const known = new Set(names.map((name) => name.toLowerCase()))
+  const ownNames = new Set(names.map((name) => name.toLowerCase()))
   return (given) => {
     const name = nameOf(given)
-    return name !== null && (isLoopbackName(name) || known.has(name))
+    return name !== null && (isLoopbackName(name) || ownNames.has(name))
   }
 }
 

@@ -104,12 +104,12 @@ export function sendProblem(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const known = asProblem(error)
-  if (known === null || known.status === 503) {
+  const expected = asProblem(error)
+  if (expected === null || expected.status === 503) {
     request.log.error({ ...logContext(request), err: error }, 'Request failed')
   }
   const problem =
-    known ??
+    expected ??
     new HttpProblem(
       500,
       'internal_error',

@@ -1,4 +1,4 @@
-// Shows one operation: what it does, who may, what it takes and answers, and how to call it.
+// Shows one operation: what it does, who may call it, its input and answers, and an example.
 import { badge, breakable, code, make, paragraphs, ticked } from './elements.js'
 import { example, fieldList, fieldRow, formsOf, hasFields, jsonSchema } from './schema.js'
 
@@ -10,9 +10,9 @@ export function article(api, operation) {
   const inUrl = parameters.filter((parameter) => parameter.in !== 'header')
   const headers = parameters.filter((parameter) => parameter.in === 'header')
   const calls = (forms.length > 0 ? forms : [null]).map((form) => call(api, operation, form))
-  const told = make(
+  const description = make(
     'div',
-    { className: 'told' },
+    { className: 'description' },
     make('h3', {}, operation.summary),
     make('p', { className: 'path' }, badge(operation.method), ...breakable(operation.path)),
     ...(operation.description ? paragraphs(operation.description) : []),
@@ -25,8 +25,8 @@ export function article(api, operation) {
     ...titled('Headers', parameterList(api, headers)),
     ...titled('Answers', answers(api, operation)),
   )
-  const shown = make('div', { className: 'shown' }, ...calls)
-  return make('article', { className: 'card', id: operation.operationId }, told, shown)
+  const examples = make('div', { className: 'examples' }, ...calls)
+  return make('article', { className: 'card', id: operation.operationId }, description, examples)
 }
 
 function titled(title, parts) {
@@ -36,8 +36,8 @@ function titled(title, parts) {
 
 function scopes(names) {
   if (!names) return make('p', { className: 'facts' }, 'No token needed')
-  const told = names.map((name) => (name === 'run' ? "the run's own token" : name))
-  return make('p', { className: 'facts' }, `Token scope: ${told.join(', ')}`)
+  const texts = names.map((name) => (name === 'run' ? "the run's own token" : name))
+  return make('p', { className: 'facts' }, `Token scope: ${texts.join(', ')}`)
 }
 
 function parameterList(api, parameters) {
@@ -46,14 +46,14 @@ function parameterList(api, parameters) {
       name,
       schema: { ...schema, description: description ?? schema?.description },
       required,
-      asked: true,
+      isRequest: true,
       place: place === 'header' ? null : `in the ${place}`,
     }),
   )
   return rows.length === 0 ? [] : [make('ul', { className: 'fields' }, ...rows)]
 }
 
-/** Buttons that pick one form of the body, in its fields and in the example alike. */
+/** Buttons that choose one form of the body, for the list of fields and for the example. */
 function formSwitch(forms, groups) {
   const buttons = forms.map((form, index) => {
     const button = make('button', { type: 'button' }, form.title)
@@ -68,7 +68,7 @@ function formSwitch(forms, groups) {
   return make('div', { className: 'switch', role: 'group', ariaLabel: 'Form' }, ...buttons)
 }
 
-/** What a caller has to think about stands open; what every operation can answer is folded. */
+/** Answers that a caller has to handle are open. Refusals that every operation has are folded. */
 function answers(api, operation) {
   const all = Object.entries(operation.responses ?? {})
   const isPlain = ([status]) => Number(status) >= 400 && status !== '409'
@@ -127,13 +127,13 @@ function call(api, operation, form) {
       await navigator.clipboard.writeText(text)
       button.textContent = 'Copied'
     } catch {
-      // Without https the clipboard is closed; what is selected can be copied by hand.
+      // Without https a page may not write to the clipboard. People can copy the selected text.
       getSelection().selectAllChildren(pre)
       button.textContent = 'Selected'
     }
   })
-  for (const leaves of ['blur', 'mouseleave']) {
-    button.addEventListener(leaves, () => (button.textContent = 'Copy'))
+  for (const event of ['blur', 'mouseleave']) {
+    button.addEventListener(event, () => (button.textContent = 'Copy'))
   }
   return make('figure', {}, make('figcaption', {}, make('span', {}, 'curl'), button), pre)
 }

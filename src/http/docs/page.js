@@ -12,7 +12,7 @@ at('ask').addEventListener('submit', async (event) => {
   await enter(at('token').value.trim())
 })
 at('forget').addEventListener('click', () => {
-  keep(null)
+  storeToken(null)
   location.reload()
 })
 
@@ -22,12 +22,12 @@ async function enter(token) {
     const answer = await fetch('/openapi.json', { headers: { authorization: `Bearer ${token}` } })
     const body = await answer.json()
     if (!answer.ok) throw new Error(refusal(answer.status, body))
-    keep(token)
+    storeToken(token)
     at('token').value = ''
     show(body)
   } catch (error) {
-    keep(null)
-    openDoor(error instanceof Error ? error.message : String(error))
+    storeToken(null)
+    askForToken(error instanceof Error ? error.message : String(error))
   }
 }
 
@@ -36,14 +36,14 @@ function refusal(status, problem) {
   return [problem.detail, problem.hint].filter(Boolean).join(' ')
 }
 
-function openDoor(why) {
-  at('door').hidden = false
+function askForToken(why) {
+  at('token-page').hidden = false
   at('refusal').textContent = why
   at('token').focus()
 }
 
-/** A browser may refuse to keep anything; then a reload asks again. */
-function keep(token) {
+/** A browser may refuse to store anything. Then a reload asks again. */
+function storeToken(token) {
   try {
     if (token === null) sessionStorage.removeItem(tokenKey)
     else sessionStorage.setItem(tokenKey, token)
@@ -52,7 +52,7 @@ function keep(token) {
   }
 }
 
-function kept() {
+function readToken() {
   try {
     return sessionStorage.getItem(tokenKey)
   } catch {
@@ -80,62 +80,62 @@ function show(api) {
       make('p', { className: 'soft' }, ...ticked(tag.description ?? '')),
     )
     for (const operation of own) {
-      const shown = article(api, operation)
-      const leads = link(operation)
-      links.set(shown, leads)
-      at('contents').append(leads)
-      at('operations').append(shown)
+      const card = article(api, operation)
+      const link = linkTo(operation)
+      links.set(card, link)
+      at('contents').append(link)
+      at('operations').append(card)
     }
   }
-  at('door').hidden = true
+  at('token-page').hidden = true
   at('reference').hidden = false
   foldMenu()
   markCurrent(links)
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView()
 }
 
-function link(operation) {
-  const leads = make(
+function linkTo(operation) {
+  const link = make(
     'a',
     { href: `#${operation.operationId}` },
     make('span', {}, operation.summary),
     make('span', { className: 'path' }, badge(operation.method), ...breakable(operation.path)),
   )
-  leads.addEventListener('click', () => {
+  link.addEventListener('click', () => {
     if (!wide.matches) at('menu').open = false
   })
-  return leads
+  return link
 }
 
-/** Beside the text the list stands open; above it, on a phone, it would be in the way. */
+/** In a wide window the list is beside the text, and open. Otherwise it is above, and folded. */
 function foldMenu() {
   at('menu').open = wide.matches
   wide.addEventListener('change', () => (at('menu').open = wide.matches))
 }
 
-/** Marks in the list what is being read: the operation at the upper part of the window. */
+/** Marks in the list the operation that is in the upper part of the window. */
 function markCurrent(links) {
   const reading = new IntersectionObserver(
     (changes) => {
       for (const { target, isIntersecting } of changes) {
-        const leads = links.get(target)
-        leads.ariaCurrent = isIntersecting ? 'true' : null
-        if (isIntersecting && wide.matches) reveal(leads)
+        const link = links.get(target)
+        link.ariaCurrent = isIntersecting ? 'true' : null
+        if (isIntersecting && wide.matches) scrollToLink(link)
       }
     },
     { rootMargin: '-15% 0px -84% 0px' },
   )
-  for (const shown of links.keys()) reading.observe(shown)
+  for (const card of links.keys()) reading.observe(card)
 }
 
-function reveal(leads) {
+function scrollToLink(link) {
   const list = at('contents').closest('nav')
-  const above = leads.offsetTop - list.scrollTop
-  if (above < 0 || above + leads.offsetHeight > list.clientHeight) {
-    list.scrollTop = leads.offsetTop - list.clientHeight / 2
+  const above = link.offsetTop - list.scrollTop
+  if (above < 0 || above + link.offsetHeight > list.clientHeight) {
+    list.scrollTop = link.offsetTop - list.clientHeight / 2
   }
 }
 
-const known = kept()
-if (known === null) openDoor('')
-else void enter(known)
+const storedToken = readToken()
+if (storedToken === null) askForToken('')
+else void enter(storedToken)

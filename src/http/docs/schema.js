@@ -26,19 +26,21 @@ function innerForms(api, given) {
     .filter(hasFields)
 }
 
-/** `asked` is for requests: only there can a field be required of the reader. */
-export function fieldList(api, schema, asked) {
-  const required = new Set(asked ? schema.required : [])
+/** `isRequest`: only a request has required fields. */
+export function fieldList(api, schema, isRequest) {
+  const required = new Set(isRequest ? schema.required : [])
   const rows = Object.entries(schema.properties ?? {}).map(([name, field]) =>
-    fieldRow(api, { name, schema: field, required: required.has(name), asked }),
+    fieldRow(api, { name, schema: field, required: required.has(name), isRequest }),
   )
   return make('ul', { className: 'fields' }, ...rows)
 }
 
-export function fieldRow(api, { name, schema: given, required, asked, place }) {
+export function fieldRow(api, { name, schema: given, required, isRequest, place }) {
   const schema = resolve(api, given)
   const about = given.description ?? schema.description
-  const facts = [place, ...limits(formsOf(api, given)[0] ?? {}), preset(schema)].filter(Boolean)
+  const facts = [place, ...limits(formsOf(api, given)[0] ?? {}), defaultText(schema)].filter(
+    Boolean,
+  )
   return make(
     'li',
     {},
@@ -52,7 +54,7 @@ export function fieldRow(api, { name, schema: given, required, asked, place }) {
         'details',
         {},
         make('summary', {}, `Fields of ${form.title ?? name}`),
-        fieldList(api, form, asked),
+        fieldList(api, form, isRequest),
       ),
     ),
   )
@@ -88,7 +90,7 @@ function limits({ minimum, maximum, maxLength }) {
 }
 
 const grouped = (number) => number.toLocaleString('en')
-const preset = (schema) => (schema.default === undefined ? '' : `default ${schema.default}`)
+const defaultText = (schema) => (schema.default === undefined ? '' : `default ${schema.default}`)
 
 /** The required fields, each with a value that shows its kind. */
 export function example(api, given) {

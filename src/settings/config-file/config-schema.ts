@@ -39,12 +39,14 @@ const channels = closedObject(
   unavailableChannels,
 )
 
-/** `elsewhere` returns where a setting belongs, or null if it is allowed here. */
-function schemaWith(elsewhere: (key: string, entry: Option) => string | null): z.ZodType<Config> {
+/** `otherPlaceOf` returns where a setting belongs, or null if it is allowed here. */
+function schemaWith(
+  otherPlaceOf: (key: string, entry: Option) => string | null,
+): z.ZodType<Config> {
   const plainSettings: Record<string, z.ZodType> = {}
   const otherKeys = new Map<string, string>(notAvailable)
   for (const [key, entry] of optionEntries) {
-    const place = elsewhere(key, entry)
+    const place = otherPlaceOf(key, entry)
     if (place !== null) otherKeys.set(key, `sets ${key}, ${place}`)
     // load-settings.ts checks the value, so that the message is the same for every source.
     else plainSettings[key] = z.unknown().optional()

@@ -48,28 +48,29 @@ export function addIssues(
 }
 
 /**
- * An object in which an unknown key is an error. `elsewhere` says where a key belongs that exists
- * but is not allowed here. The message has one line for each wrong key.
+ * An object in which an unknown key is an error. `otherPlaces` has the message for a key that
+ * exists but is not allowed here. The error has one line for each wrong key.
  */
 export function closedObject<Shape extends z.core.$ZodLooseShape>(
   shape: Shape,
-  elsewhere: ReadonlyMap<string, string> = new Map(),
+  otherPlaces: ReadonlyMap<string, string> = new Map(),
 ): z.ZodObject<Shape, z.core.$strict> {
-  const known = Object.keys(shape)
+  const knownKeys = Object.keys(shape)
   return z.strictObject(shape, {
     error: (issue) =>
       issue.code === 'unrecognized_keys'
-        ? issue.keys.map((key) => unknownKey(key, known, elsewhere)).join('\n')
+        ? issue.keys.map((key) => unknownKey(key, knownKeys, otherPlaces)).join('\n')
         : 'must be an object',
   })
 }
 
 function unknownKey(
   key: string,
-  known: readonly string[],
-  elsewhere: ReadonlyMap<string, string>,
+  knownKeys: readonly string[],
+  otherPlaces: ReadonlyMap<string, string>,
 ): string {
-  const place = elsewhere.get(key)
+  const place = otherPlaces.get(key)
   if (place !== undefined) return place
-  return `has the unknown key ${JSON.stringify(key)}. ${didYouMeanOrAll(key, known, 'Known keys')}`
+  const meant = didYouMeanOrAll(key, knownKeys, 'Known keys')
+  return `has the unknown key ${JSON.stringify(key)}. ${meant}`
 }

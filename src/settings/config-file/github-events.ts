@@ -1,5 +1,5 @@
 /**
- * GitHub's webhook events with their actions; none where an event has no action. Made by
+ * GitHub's webhook events with their actions. The list is empty if an event has none. Made by
  * `node scripts/github-openapi.mjs` from GitHub's description of its API. A test compares it with
  * GitHub's examples.
  */

@@ -13,7 +13,7 @@ export const accessOptions = {
       'with SQLite made at the first start, saved as `admin-token` in the data folder with mode ' +
       '0600 and shown once; with PostgreSQL required',
     summary: 'Bearer token that is allowed to do everything',
-    trade: 'Make a long, random one: `openssl rand -base64 32`.',
+    advice: 'Make a long, random one: `openssl rand -base64 32`.',
     secret: 'whole',
   }),
   trustedProxies: option({
@@ -23,7 +23,7 @@ export const accessOptions = {
     default: null,
     defaultText: 'none: the address of the connection is used',
     summary: 'Proxies whose X-Forwarded-For header is trusted',
-    trade:
+    advice:
       'The audit of rejected tokens shows the address from that header. List only your own ' +
       'proxies: a listed one can claim any address.',
     secret: 'no',

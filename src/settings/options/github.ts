@@ -10,7 +10,8 @@ export const githubOptions = {
     unit: null,
     default: 'https://api.github.com',
     summary: "Address of GitHub's API; another one for GitHub Enterprise or a simulator",
-    trade: 'The credentials below are sent there, so plain http is accepted only for this machine.',
+    advice:
+      'The credentials below are sent there, so plain http is accepted only for this machine.',
     secret: 'no',
   }),
   githubToken: option({
@@ -20,7 +21,7 @@ export const githubOptions = {
     default: null,
     defaultText: 'none: sandbox mode',
     summary: 'Token of the GitHub account that publishes',
-    trade:
+    advice:
       'Simpler than an App, with the rights and limits of one account. If an App is set too, the ' +
       'App is used. The token needs the scope `repo`, or `public_repo` if all repositories are ' +
       'public.',
@@ -33,7 +34,7 @@ export const githubOptions = {
     default: null,
     defaultText: 'none: sandbox mode',
     summary: 'GitHub App that publishes',
-    trade:
+    advice:
       'Needs the private key too. Each installation has its own limits. `holdfast doctor` shows ' +
       'which permissions and events are missing.',
     secret: 'no',
@@ -44,7 +45,7 @@ export const githubOptions = {
     unit: null,
     default: null,
     summary: "The App's private key",
-    trade: 'Best given as a file. If it is on one line, write `\\n` for a line break.',
+    advice: 'Best given as a file. If it is on one line, write `\\n` for a line break.',
     secret: 'whole',
   }),
   githubWebhookSecrets: option({
@@ -56,7 +57,7 @@ export const githubOptions = {
       'none: sandbox mode, where one is made at the first start, saved as `webhook-secret` in ' +
       'the data folder and shown once',
     summary: 'Secret that GitHub signs webhooks with',
-    trade:
+    advice:
       'To replace it without an interruption, give the new and the old one, separated by a ' +
       `comma, then remove the old one. Each needs at least ${secretLengthMin} characters.`,
     secret: 'whole',

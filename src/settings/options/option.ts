@@ -21,7 +21,7 @@ export interface Option<
   /** One line for `--help`. */
   readonly summary: string
   /** What changes with it, or what to know before setting it, in whole sentences. */
-  readonly trade: string
+  readonly advice: string
   /**
    * `whole`: no flag and no config key, because a command line and a repository are read by many.
    * `password`: an address that may contain one; its password is masked wherever it is shown.

@@ -10,7 +10,7 @@ export const publishingOptions = {
     unit: 'milliseconds',
     default: 2000,
     summary: 'Shortest time between two edits of one comment or status',
-    trade: 'A longer time saves writes and shows progress later. 0 turns it off.',
+    advice: 'A longer time saves writes and shows progress later. 0 turns it off.',
     secret: 'no',
   }),
   writeSpacingMs: option({
@@ -19,7 +19,7 @@ export const publishingOptions = {
     unit: 'milliseconds',
     default: 1000,
     summary: 'Shortest time between two writes of one account to GitHub',
-    trade:
+    advice:
       'GitHub asks for one second. A shorter time publishes faster, but GitHub may block the ' +
       'account for a while. 0 turns it off.',
     secret: 'no',
@@ -30,7 +30,7 @@ export const publishingOptions = {
     unit: 'writes',
     default: 80,
     summary: 'Most writes of one account to GitHub in a minute',
-    trade: 'If it is more than GitHub allows, GitHub blocks the account for longer. 0: no limit.',
+    advice: 'If it is more than GitHub allows, GitHub blocks the account for longer. 0: no limit.',
     secret: 'no',
   }),
   writesPerHour: option({
@@ -39,7 +39,7 @@ export const publishingOptions = {
     unit: 'writes',
     default: 500,
     summary: 'Most writes of one account to GitHub in an hour',
-    trade: 'If it is more than GitHub allows, GitHub blocks the account for longer. 0: no limit.',
+    advice: 'If it is more than GitHub allows, GitHub blocks the account for longer. 0: no limit.',
     secret: 'no',
   }),
   confirmDelayMs: option({
@@ -48,7 +48,7 @@ export const publishingOptions = {
     unit: 'milliseconds',
     default: 5000,
     summary: "Wait before checking GitHub again after GitHub's answer was lost",
-    trade:
+    advice:
       'After a shorter wait the result is known sooner, but GitHub may not show yet what was ' +
       'published, and it is published twice.',
     secret: 'no',
@@ -59,7 +59,7 @@ export const publishingOptions = {
     unit: null,
     default: 'en',
     summary: 'Language of what is published',
-    trade: 'There are English (`en`) and Russian (`ru`). Any other language means English.',
+    advice: 'There are English (`en`) and Russian (`ru`). Any other language means English.',
     secret: 'no',
   }),
   imageHosts: option({
@@ -69,7 +69,7 @@ export const publishingOptions = {
     default: null,
     defaultText: 'none: every image in a text from outside becomes a link',
     summary: 'Hosts whose images may be shown in what is published',
-    trade:
+    advice:
       'Showing an image sends a request to its host. A text that was made to leak data can put ' +
       'the data into the address of an image. List only hosts that you trust.',
     secret: 'no',

@@ -26,7 +26,7 @@ function section(key: string, entry: Option): string {
   return [
     `### \`${entry.env}\``,
     '',
-    `${entry.summary}. ${entry.trade}`,
+    `${entry.summary}. ${entry.advice}`,
     '',
     places,
     ...file,

@@ -10,7 +10,7 @@ export const runsOptions = {
     unit: 'milliseconds',
     default: 60_000,
     summary: 'How long a worker keeps a run without sending a heartbeat',
-    trade:
+    advice:
       'A shorter lease finds a dead worker sooner. A longer one tolerates a slow network and ' +
       'needs fewer writes. Workers send a heartbeat after a third of it.',
     secret: 'no',

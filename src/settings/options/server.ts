@@ -10,7 +10,7 @@ export const serverOptions = {
     unit: null,
     default: '127.0.0.1',
     summary: 'Address to listen on',
-    trade:
+    advice:
       'With `0.0.0.0` or `::` other machines can reach the server. Then put a proxy with TLS in ' +
       'front of it, because tokens are sent unencrypted.',
     secret: 'no',
@@ -21,7 +21,7 @@ export const serverOptions = {
     unit: null,
     default: 8787,
     summary: 'Port to listen on',
-    trade: '0 picks a free port at every start; the line `holdfast listening on …` shows it.',
+    advice: '0 picks a free port at every start; the line `holdfast listening on …` shows it.',
     secret: 'no',
   }),
   publicUrl: option({
@@ -31,7 +31,7 @@ export const serverOptions = {
     default: null,
     defaultText: 'none: no links are published',
     summary: 'Address at which GitHub and people reach this server',
-    trade:
+    advice:
       'The start shows the address for webhooks based on it, `holdfast doctor` compares that ' +
       'with GitHub, and requests for its host are accepted. This version publishes no links to it.',
     secret: 'no',
@@ -42,7 +42,7 @@ export const serverOptions = {
     unit: null,
     default: 'info',
     summary: 'Lowest level of log lines to write',
-    trade:
+    advice:
       '`debug` and `trace` write more and need more disk; `warn` and higher leave out normal ' +
       'operation.',
     secret: 'no',
@@ -53,7 +53,7 @@ export const serverOptions = {
     unit: 'milliseconds',
     default: 20_000,
     summary: 'Time for current work to finish after SIGTERM or SIGINT',
-    trade:
+    advice:
       'Work that takes longer is cut off and the server exits with code 1; the next start ' +
       'continues it. Set it lower than the time your service manager waits before it kills.',
     secret: 'no',

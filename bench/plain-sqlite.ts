@@ -1,11 +1,11 @@
 /**
- * What somebody would write on node:sqlite by hand: the same durability and settings as our own
- * connection, every statement prepared once, one transaction after another.
+ * What somebody would write with node:sqlite alone. It has the same durability and settings as our
+ * own connection, prepares every statement once, and runs one transaction after another.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import type { Recorded } from './recording.ts'
+import type { ClaimStatements } from './recording.ts'
 
-export class ByHand {
+export class PlainSqlite {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
 
@@ -22,7 +22,7 @@ export class ByHand {
     return result
   }
 
-  replay(claim: Recorded): void {
+  replay(claim: ClaimStatements): void {
     for (const { text, params } of claim) this.#prepare(text).all(...params)
   }
 
