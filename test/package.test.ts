@@ -64,8 +64,8 @@ describe('the package', () => {
     const pages = ['ARCHITECTURE', 'CHANGELOG', 'CONTRIBUTING', 'README', 'SECURITY']
     const top = [...pages.map((name) => `${name}.md`), 'LICENSE'].toSorted()
     const folders = ['bin', 'dist', 'docs', 'examples', 'sql']
-    const rest = [...folders, 'index.mjs', 'package.json', 'simulator.mjs'].toSorted()
-    expect(readdirSync(installed()).toSorted()).toEqual([...top, ...rest])
+    const expected = [...folders, 'index.mjs', 'package.json', 'simulator.mjs'].toSorted()
+    expect(readdirSync(installed()).toSorted()).toEqual([...top, ...expected])
     const all = readdirSync(installed(), { recursive: true, encoding: 'utf8' })
     const files = all.filter((file) => !file.startsWith('examples/'))
     expect(all.filter((file) => file.includes('.test.'))).toEqual([])

@@ -41,8 +41,8 @@ async function startServer(): Promise<string> {
 }
 
 function chapter(): string {
-  const [, rest = ''] = readme.split('## Five minutes with curl')
-  const [text = ''] = rest.split('\n## ')
+  const [, after = ''] = readme.split('## Five minutes with curl')
+  const [text = ''] = after.split('\n## ')
   return [...text.matchAll(/```sh\n(.*?)```/gs)].map((block) => block[1]).join('\n')
 }
 

@@ -8,7 +8,7 @@ import {
   makerOf,
   now,
   reasonOf,
-  type Known,
+  type ActsInput,
 } from '../../test/intake/acts-world.ts'
 import { bot, newThread, person, shaOf } from '../../test/intake/payloads.ts'
 import type { Run } from '../domain/run.ts'
@@ -18,7 +18,7 @@ import { GitHubNotAsked } from './asking/github-questions.ts'
 import { readEvent } from './events/webhook-event.ts'
 
 const thread = newThread()
-const commenting: Known['types'] = { chat: { on: { issue_comment: ['created'] } } }
+const commenting: ActsInput['types'] = { chat: { on: { issue_comment: ['created'] } } }
 const comment = {
   action: 'created',
   issue: { number: 7, pull_request: {}, updated_at: '2025-12-31T00:00:00Z' },
@@ -219,8 +219,8 @@ describe('a comment', () => {
     ['refuse', 'a head that may have been replaced later', Date.UTC(2025, 11, 20)],
   ])('leads to a %s if a run has %s', async (act, _what, headAt) => {
     const github = { headOf: async () => ({ ...found, pushedAt: now }) }
-    const known = { types: commenting, github, subjects: [{ headSha: shaOf('h'), headAt }] }
-    expect(await acts(known, 'issue_comment', comment)).toMatchObject([{ act }])
+    const given = { types: commenting, github, subjects: [{ headSha: shaOf('h'), headAt }] }
+    expect(await acts(given, 'issue_comment', comment)).toMatchObject([{ act }])
   })
 
   it('is refused for our newest run if it is unknown since when that is the head', async () => {
@@ -271,7 +271,7 @@ describe('a comment', () => {
 })
 
 describe('a type that requires a role', () => {
-  const types: Known['types'] = { careful: { on: { pull_request: ['opened'] }, by: 'write' } }
+  const types: ActsInput['types'] = { careful: { on: { pull_request: ['opened'] }, by: 'write' } }
   const { payload } = thread.on('opened', 'a', 1)
 
   it('is claimed for a sender with the role, and ignored for a sender without it', async () => {

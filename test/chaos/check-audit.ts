@@ -31,7 +31,7 @@ class Replay {
   readonly #runs = new Map<string, Replayed>()
   readonly #subjectOf: Map<string, string>
   /** Per subject: the run that must be superseded by the very next row, and by whom. */
-  readonly #owed = new Map<string, { runId: string; by: string }>()
+  readonly expected = new Map<string, { runId: string; by: string }>()
 
   constructor(tables: Tables) {
     this.#tables = tables
@@ -118,17 +118,18 @@ class Replay {
     const subject = this.#subjectOf.get(runId) ?? ''
     for (const [otherId, other] of this.#runs) {
       if (otherId === runId || this.#subjectOf.get(otherId) !== subject) continue
-      if (active.has(other.state)) this.#owed.set(subject, { runId: otherId, by: runId })
+      if (active.has(other.state)) this.expected.set(subject, { runId: otherId, by: runId })
     }
   }
 
   #checkOwed(line: AuditLine, runId: string): void {
     const subject = this.#subjectOf.get(runId) ?? ''
-    const owed = this.#owed.get(subject)
-    if (owed === undefined) return
-    this.#owed.delete(subject)
-    const paid = line.type === 'run.superseded' && runId === owed.runId
-    if (!paid) this.#say(line, `follows while ${owed.runId} and ${owed.by} are both active`)
+    const expected = this.expected.get(subject)
+    if (expected === undefined) return
+    this.expected.delete(subject)
+    const isSuperseded = line.type === 'run.superseded' && runId === expected.runId
+    if (!isSuperseded)
+      this.#say(line, `follows while ${expected.runId} and ${expected.by} are both active`)
   }
 
   differences(): string[] {
@@ -136,9 +137,9 @@ class Replay {
       const id = row['id'] as string
       const run = this.#runs.get(id)
       if (run === undefined) return [`run ${id} has no audit row`]
-      const told = [run.state, run.round, run.attempt, run.fence].join(' ')
+      const audited = [run.state, run.round, run.attempt, run.fence].join(' ')
       const is = ['state', 'round', 'attempt', 'fence'].map((name) => String(row[name])).join(' ')
-      return told === is ? [] : [`run ${id} is "${is}" but its audit rows lead to "${told}"`]
+      return audited === is ? [] : [`run ${id} is "${is}" but its audit rows lead to "${audited}"`]
     })
   }
 

@@ -41,11 +41,11 @@ function nothingForgotten(grants: Grant[], done: Logged[], { tables }: Storm): s
     const line = audit.get(fence)
     return line?.runId !== runId || line.actor !== actor
   })
-  const undone = done.filter(({ verb, runId, actor }) => {
+  const lostCompletions = done.filter(({ verb, runId, actor }) => {
     if (verb !== 'complete') return false
     return !['succeeded', 'failed'].some((type) => ended.has(`${runId} ${actor} run.${type}`))
   })
-  return [...lost, ...undone].map(({ verb, actor }) => `the ${verb} of ${actor} was lost`)
+  return [...lost, ...lostCompletions].map(({ verb, actor }) => `the ${verb} of ${actor} was lost`)
 }
 
 /** Of two grants on one subject, the one that was asked for later has the greater fence. */

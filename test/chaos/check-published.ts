@@ -22,17 +22,17 @@ export function checkPublished(story: PullStory, { lost = {} }: Expected = {}): 
       .filter((kind) => received[kind] !== wanted[kind] + (lost[kind] ?? 0))
       .map((kind) => `was asked for ${received[kind]} ${kind}`),
   ]
-  return [...checkStanding(story), ...wrong.map((what) => `#${story.number} ${what}`)]
+  return [...checkShownNow(story), ...wrong.map((what) => `#${story.number} ${what}`)]
 }
 
 /** Whatever came on the way. */
-export function checkStanding({ number, comments, statuses, summary }: PullStory): string[] {
+export function checkShownNow({ number, comments, statuses, summary }: PullStory): string[] {
   const live = comments.filter(({ deletedAt }) => deletedAt === null)
-  const standing = statuses.at(-1)?.state ?? 'none'
+  const status = statuses.at(-1)?.state ?? 'none'
   const wrong = [
     ...(live.length === 1 ? [] : [`has ${live.length} comments`]),
     ...(live.every(({ body }) => body.includes(summary)) ? [] : ['does not show the newest text']),
-    ...(standing === 'success' ? [] : [`has the status ${standing}`]),
+    ...(status === 'success' ? [] : [`has the status ${status}`]),
   ]
   return wrong.map((what) => `#${number} ${what}`)
 }

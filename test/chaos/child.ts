@@ -11,8 +11,8 @@ export interface Child {
   readonly ready: Promise<void>
   /** `word` reaches the program through `untilLetGo`. */
   go(word?: object): void
-  /** What the program told with `tell`; rejects when it ended without a word. */
-  readonly told: Promise<unknown>
+  /** What the program sent with `report`; rejects when it ended without a report. */
+  readonly report: Promise<unknown>
   /** Resolves when the process is gone. */
   readonly ended: Promise<void>
   kill(): Promise<void>
@@ -23,13 +23,13 @@ export function startChild(program: string, config: object): Child {
   const child = fork(file, [JSON.stringify(config)], { execArgv: [] })
   const ended = once(child, 'exit').then(() => undefined)
   const ready = message(child, 'ready').then(() => undefined)
-  const told = message(child, 'told')
-  for (const promise of [ready, told]) promise.catch(() => undefined)
+  const report = message(child, 'report')
+  for (const promise of [ready, report]) promise.catch(() => undefined)
   return {
     process: child,
     ready,
     go: (word = {}) => void child.send(word),
-    told,
+    report,
     ended,
     async kill() {
       child.kill('SIGKILL')
@@ -45,11 +45,11 @@ interface Message {
 
 function message(child: ChildProcess, kind: string): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    child.on('message', (said) => {
-      if ((said as Message).kind === kind) resolve((said as Message).what)
+    child.on('message', (sent) => {
+      if ((sent as Message).kind === kind) resolve((sent as Message).what)
     })
     child.once('exit', (code, signal) =>
-      reject(new Error(`the child ended (${signal ?? code}) before it was ${kind}`)),
+      reject(new Error(`the child ended (${signal ?? code}) before it sent ${kind}`)),
     )
   })
 }
@@ -74,7 +74,7 @@ export function untilLetGo(): Promise<unknown> {
   return letGo
 }
 
-/** In the child: answers the parent, who reads it as `told`. */
-export function tell(what: unknown): void {
-  process.send?.({ kind: 'told', what })
+/** In the child: sends the parent its result, which the parent reads as `report`. */
+export function report(what: unknown): void {
+  process.send?.({ kind: 'report', what })
 }

@@ -3,7 +3,7 @@
  * server is still running, opens the store after the start signal, and reports its address.
  */
 import { enableCompileCache, flushCompileCache } from 'node:module'
-import { settings, tell, untilLetGo } from './child.ts'
+import { settings, report, untilLetGo } from './child.ts'
 
 export interface IntakeConfig {
   readonly databaseUrl: string
@@ -30,4 +30,4 @@ const app = await compose(loaded, {
   log: pino({ level: 'error' }, pino.destination(2)),
   version: 'chaos',
 })
-tell((await app.listen()).url)
+report((await app.listen()).url)

@@ -49,5 +49,5 @@ export class MortalServer {
 async function letGo(child: Child): Promise<string> {
   await child.ready
   child.go()
-  return (await child.told) as string
+  return (await child.report) as string
 }

@@ -124,7 +124,7 @@ const deliveriesOf = (leased: readonly LeasedDelivery[]) => leased.map(({ delive
 /** Answers what has been leased so far, by id. */
 function watchOutbox({ at, beforeCommit }: Steps): ReadonlyMap<string, Delivery> {
   const leased = new Map<string, Delivery>()
-  const inside = tellBeforeCommit()
+  const inside = reportBeforeCommit()
   const outbox = SqlOutbox.prototype as Methods<SqlOutbox>
   const { lease, beginAttempt, endAttempt } = outbox
   outbox.lease = async function (request) {
@@ -192,23 +192,23 @@ type Methods<T> = {
  * Calls `tell` with the answer of each transaction that `ask` makes, before its commit. Others that
  * run meanwhile are not told apart by time: `ask` may wait for something else before it begins one.
  */
-function tellBeforeCommit() {
+function reportBeforeCommit() {
   const asking = new AsyncLocalStorage<(answer: unknown) => void>()
   for (const { prototype } of [SqliteDriver, PostgresDriver]) {
     const driver = prototype as Methods<Driver>
     const { transact } = driver
     driver.transact = function <T>(this: Driver, makeVerb: () => Verb<T>, patienceMs?: number) {
-      const tell = asking.getStore()
-      const makeTelling = function* (): Verb<T> {
+      const report = asking.getStore()
+      const makeReporting = function* (): Verb<T> {
         const answer = yield* makeVerb()
-        tell?.(answer)
+        report?.(answer)
         return answer
       }
-      return transact.call(this, makeTelling, patienceMs)
+      return transact.call(this, makeReporting, patienceMs)
     }
   }
-  return <T>(ask: () => Promise<T>, tell: (answer: unknown) => void): Promise<T> =>
-    asking.run(tell, ask)
+  return <T>(ask: () => Promise<T>, report: (answer: unknown) => void): Promise<T> =>
+    asking.run(report, ask)
 }
 
 if (process.env['PUBLISH_UNSHARED'] !== undefined) {

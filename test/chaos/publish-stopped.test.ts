@@ -12,7 +12,7 @@ import type { Client } from '../scenarios/client.ts'
 import { onPostgres } from '../scenarios/place.ts'
 import type { Server } from '../scenarios/server.ts'
 import { until } from '../scenarios/until.ts'
-import { checkPublished, checkStanding } from './check-published.ts'
+import { checkPublished, checkShownNow } from './check-published.ts'
 import type { FatalStep, Publication } from './publish-fate.ts'
 import { fated, metWords, publications, unshared } from './publish-fate.ts'
 import { leasePatienceMs, PublishWorld, shortWaits, type PullStory } from './publish-world.ts'
@@ -48,22 +48,22 @@ async function stopAt(step: FatalStep, { world, stories }: Under): Promise<Serve
 }
 
 /** Resolves when the stopped one has told, too late, how what it was stopped at ended. */
-async function untilToldLate(stopped: readonly Stopped[], client: Client): Promise<void> {
-  const hasTold = async ([on, story]: Stopped): Promise<boolean> => {
+async function untilStoredLate(stopped: readonly Stopped[], client: Client): Promise<void> {
+  const hasLateAttempt = async ([on, story]: Stopped): Promise<boolean> => {
     const channel = on.startsWith('comment') ? 'github-comment' : 'github-status'
     const its = (await story.deliveries(client)).find((each) => each.channel === channel)
     return its?.attempts.some(({ late }) => late) ?? false
   }
   await until(
-    () => Promise.all(stopped.map(hasTold)),
-    (told) => told.every((each) => each),
+    () => Promise.all(stopped.map(hasLateAttempt)),
+    (areLate) => areLate.every((each) => each),
   )
 }
 
 /** Resolves when GitHub shows the end of every run, once. */
-async function untilStanding(all: readonly PullStory[]): Promise<void> {
+async function untilShown(all: readonly PullStory[]): Promise<void> {
   await until(
-    async () => all.flatMap((story) => checkStanding(story)),
+    async () => all.flatMap((story) => checkShownNow(story)),
     (wrong) => wrong.length === 0,
     leasePatienceMs,
   )
@@ -76,7 +76,7 @@ it.concurrent('a server stopped before its requests left does not send them', as
   const { admin } = await world.start(shortWaits)
   await Promise.all(all.map((story) => story.finish(admin)))
   frozen.command.child.kill('SIGCONT')
-  await untilToldLate(stopped, admin)
+  await untilStoredLate(stopped, admin)
   expect(all.flatMap((story) => checkPublished(story))).toEqual([])
 })
 
@@ -88,10 +88,10 @@ it.concurrent('a server stopped while requests leave: late effects are corrected
   await Promise.all(all.map((story) => story.finish(admin)))
   expect(all.flatMap((story) => checkPublished(story))).toEqual([])
   frozen.command.child.kill('SIGCONT')
-  await untilToldLate(stopped, admin)
+  await untilStoredLate(stopped, admin)
   const [kept, late] = stories['comment-create'].comments
   expect(late, 'a second comment').toBeDefined()
-  await untilStanding(all)
+  await untilShown(all)
   const created = stories['comment-create'].comments
   expect(created.map(({ id, deletedAt }) => [id, deletedAt === null])).toEqual([
     [kept!.id, true],
@@ -128,11 +128,11 @@ it.concurrent('a server stopped after requests left: late effects are corrected'
   const lateOnes = stories['comment-create'].comments
   expect(lateOnes, 'a second comment').toHaveLength(2)
   // Found by whoever took over, before the late one says a word.
-  const { 'comment-create': doubled, ...rest } = stories
-  await untilStanding(Object.values(rest))
+  const { 'comment-create': doubled, ...others } = stories
+  await untilShown(Object.values(others))
   frozen.command.child.kill('SIGCONT')
-  await untilToldLate([...stopped, ['comment-create', lost]], admin)
-  await untilStanding([...all, lost])
+  await untilStoredLate([...stopped, ['comment-create', lost]], admin)
+  await untilShown([...all, lost])
   const [kept, removed] = doubled.comments
   expect([kept!.deletedAt === null, removed!.deletedAt === null]).toEqual([true, false])
   expect(lost.comments).toHaveLength(1)

@@ -34,7 +34,7 @@ async function startPair(
 /** All runs at once, each asked of both servers at once; resolves when all of it is shown. */
 async function everywhere(
   { servers, stories }: Pair,
-  step: 'claim' | 'tell' | 'complete',
+  step: 'claim' | 'reportStatus' | 'complete',
 ): Promise<void> {
   const asked = stories.flatMap((story) => servers.map(({ admin }) => story[step](admin)))
   await Promise.all(asked)
@@ -48,7 +48,7 @@ it.concurrent('two servers show each of twenty runs once, as fast as one', async
   const spacingMs = 200
   const pair = await startPair(test, 20, { HOLDFAST_WRITE_SPACING_MS: String(spacingMs) })
   let seen = 0
-  for (const step of ['claim', 'tell', 'complete'] as const) {
+  for (const step of ['claim', 'reportStatus', 'complete'] as const) {
     await everywhere(pair, step)
     const writes = writesOf(pair.world).slice(seen)
     seen += writes.length
@@ -79,8 +79,8 @@ it.concurrent('two servers share the budget of a minute', async (test) => {
 it.concurrent('one server finishes what a killed server had started', async (test) => {
   const pair = await startPair(test, 20, { ...shortWaits, HOLDFAST_WRITE_SPACING_MS: '50' })
   const { world, servers, stories } = pair
-  const [doomed, heir] = servers
-  await Promise.all(stories.map((story) => story.claim(heir.admin)))
+  const [doomed, survivor] = servers
+  await Promise.all(stories.map((story) => story.claim(survivor.admin)))
   await until(
     async () => writesOf(world).length,
     (count) => count >= 10,
@@ -88,6 +88,6 @@ it.concurrent('one server finishes what a killed server had started', async (tes
   await doomed.kill()
   const left = 2 * stories.length - writesOf(world).length
   expect(left, 'writes left for the other one').toBeGreaterThan(10)
-  await Promise.all(stories.map((story) => story.finish(heir.admin)))
+  await Promise.all(stories.map((story) => story.finish(survivor.admin)))
   expect(stories.flatMap((story) => checkPublished(story))).toEqual([])
 })

@@ -117,11 +117,11 @@ export class PublishWorld {
 }
 
 /** What a run does up to each publication; the last of these leads to it. */
-const stepsTo: Record<Publication, readonly ('claim' | 'tell' | 'complete')[]> = {
+const stepsTo: Record<Publication, readonly ('claim' | 'reportStatus' | 'complete')[]> = {
   'comment-create': ['claim'],
   'status-pending': ['claim'],
-  'comment-edit': ['claim', 'tell'],
-  'status-final': ['claim', 'tell', 'complete'],
+  'comment-edit': ['claim', 'reportStatus'],
+  'status-final': ['claim', 'reportStatus', 'complete'],
 }
 
 export class PullStory {
@@ -161,7 +161,7 @@ export class PullStory {
     this.#held = (await this.#post(client, 'claim', '/v1/runs', body)).body
   }
 
-  async tell(client: Client): Promise<void> {
+  async reportStatus(client: Client): Promise<void> {
     const { run, lease } = this.#claimed
     const body = { lease_token: lease.token, status: this.report }
     await this.#post(client, 'report', `/v1/runs/${run.id}/status`, body)
@@ -188,7 +188,7 @@ export class PullStory {
 
   /** All of it, from wherever it stands. */
   async finish(client: Client): Promise<void> {
-    for (const step of ['claim', 'tell', 'complete'] as const) {
+    for (const step of ['claim', 'reportStatus', 'complete'] as const) {
       await this[step](client)
       await this.shown(client)
     }
@@ -229,7 +229,7 @@ export class PullStory {
     const ids = this.comments.map(({ id }) => id)
     const count = (fits: (received: ReceivedRequest) => boolean) => this.#github.count(fits)
     // Under the repository's name or its id: what is asked for is the same.
-    const isOf = (path: string, rest: string) => path.endsWith(`/${rest}`)
+    const isOf = (path: string, suffix: string) => path.endsWith(`/${suffix}`)
     return {
       creates: count(
         ({ method, path }) => method === 'POST' && isOf(path, `issues/${this.number}/comments`),

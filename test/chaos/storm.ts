@@ -125,8 +125,8 @@ class Storm {
       ...{ firstEventAt: this.#firstEventAt, name: `p${number}`, leaseMs: 250 },
       seed: seed * 1000 + number,
     } satisfies StormConfig)
-    child.process.on('message', (said) => {
-      if ((said as { readonly kind: string }).kind !== 'step') return
+    child.process.on('message', (sent) => {
+      if ((sent as { readonly kind: string }).kind !== 'step') return
       this.#steps++
       this.#onStep()
     })

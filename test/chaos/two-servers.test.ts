@@ -82,18 +82,18 @@ it('a webhook sent to both servers at once creates one run, and neither refuses 
 
 it('one server processes the webhooks that a killed server had received', async () => {
   const plan = new WebhookPlan(seeded(seed))
-  const [doomed, heir] = servers as [Server, Server]
+  const [doomed, survivor] = servers as [Server, Server]
   const answered = new Set<string>()
   let killedAt = Infinity
   await sendAll(plan, async (delivery) => {
     const status = killedAt < Infinity ? null : await postWebhook(doomed.url, delivery)
-    if (status === null) expect(await postWebhook(heir.url, delivery)).toBeOneOf([200, 202])
+    if (status === null) expect(await postWebhook(survivor.url, delivery)).toBeOneOf([200, 202])
     answered.add(delivery.guid)
     if (answered.size < eventsMin / 2 || killedAt < Infinity) return
     killedAt = Date.now()
     await doomed.kill()
   })
-  const seen = await seenWhenProcessed(heir)
+  const seen = await seenWhenProcessed(survivor)
   expect(checkIntake(plan.events, answered, seen), `seed ${seed}`).toEqual([])
   expect(countInherited(seen, [killedAt]), `seed ${seed}`).toBeGreaterThan(0)
 })

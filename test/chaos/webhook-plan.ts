@@ -99,15 +99,15 @@ function bodyOf({ pr, step, baseSha, headSha }: PlannedEvent): Buffer {
   const example = examples
     .find(({ name }) => name === 'pull_request')
     ?.examples.find((payload) => (payload['action'] as unknown) === action)
-  const known = example?.['pull_request'] as Readonly<Record<string, object>>
+  const recorded = example?.['pull_request'] as Readonly<Record<string, object>>
   const pullRequest = {
-    ...known,
+    ...recorded,
     number: pr,
     state: 'open',
     draft: false,
     updated_at: new Date(Date.UTC(2024, 0, 1) + step * 1000).toISOString(),
-    head: { ...known['head'], sha: headSha },
-    base: { ...known['base'], sha: baseSha },
+    head: { ...recorded['head'], sha: headSha },
+    base: { ...recorded['base'], sha: baseSha },
   }
   const pushed = step === 0 ? {} : { before: headOf(pr, step - 1), after: headSha }
   return Buffer.from(

@@ -99,8 +99,8 @@ describe.each(databases)('a command with and without a server on $name', ({ name
     const [{ id: delivery }] = (JSON.parse(list.stdout) as { items: [{ id: string }] }).items
     // Sent by now or not: the one is confirmed, the other answers as it is.
     for (const way of [straight, through]) {
-      const told = await way('deliveries', 'confirm', delivery, '--json')
-      expect(JSON.parse(told.stdout)).toMatchObject({ id: delivery, status: 'SENT' })
+      const confirmed = await way('deliveries', 'confirm', delivery, '--json')
+      expect(JSON.parse(confirmed.stdout)).toMatchObject({ id: delivery, status: 'SENT' })
       expect((await way('deliveries', 'retry', delivery)).stderr).toContain('cannot be sent again')
       expect((await way('deliveries', 'retry', '--all', '--json')).stdout).toBe('{"count":0}\n')
     }

@@ -40,11 +40,11 @@ export class TestSubject {
   #subjectId: string | null = null
 
   constructor(world: World, options: TestSubjectOptions = {}) {
-    const { kind = 'pull request', ...rest } = options
+    const { kind = 'pull request', ...other } = options
     const onNewer: OnNewer = kind === 'pull request' ? 'supersede' : 'queue'
     this.world = world
     this.kind = kind
-    this.policy = { ...policy, onNewer, ...rest }
+    this.policy = { ...policy, onNewer, ...other }
   }
 
   claimOf(name: string, over: Partial<Claim> = {}): Claim {

@@ -14,7 +14,7 @@ export interface Seen {
   readonly body: unknown
 }
 
-export interface Said {
+export interface FakeAnswer {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as it is when a text, else as JSON. */
@@ -29,13 +29,13 @@ export interface FakeApi {
   /** `METHOD /path`, as they came. */
   calls(): string[]
   /** Several answers are given one after the other, and the last one from then on. */
-  on(call: string, ...answers: readonly (Said | Answering)[]): void
+  on(call: string, ...answers: readonly (FakeAnswer | Answering)[]): void
   close(): Promise<void>
 }
 
 export async function startFakeApi(): Promise<FakeApi> {
   const seen: Seen[] = []
-  const scripts = new Map<string, (Said | Answering)[]>()
+  const scripts = new Map<string, (FakeAnswer | Answering)[]>()
   const server = createServer((request, response) => {
     void text(request).then((sent) => answer(request, sent, response))
   })
@@ -64,7 +64,10 @@ export async function startFakeApi(): Promise<FakeApi> {
   }
 }
 
-export function say(response: ServerResponse, { status = 200, headers, body = {} }: Said): void {
+export function say(
+  response: ServerResponse,
+  { status = 200, headers, body = {} }: FakeAnswer,
+): void {
   const isText = typeof body === 'string'
   const type = isText ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8'
   response.writeHead(status, {

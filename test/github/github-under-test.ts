@@ -22,7 +22,7 @@ export const appPublicKey = publicKey
 export const longToken = (mark: string) =>
   `ghs_12_${mark}${'h'.repeat(36)}.${'p'.repeat(240)}.${'s'.repeat(240)}`
 
-export class HandClock {
+export class ManualClock {
   wall = Date.parse('2026-11-15T12:00:00Z')
   monotonic = 0
   wallMs = () => this.wall
@@ -34,7 +34,7 @@ export class HandClock {
 }
 
 /** Timers run when a test fires them. */
-export class HandScheduler implements Scheduler {
+export class ManualScheduler implements Scheduler {
   readonly timers = new Map<() => void, number>()
   soon = (task: () => void) => void setImmediate(task)
   after = (ms: number, task: () => void) => {
@@ -51,8 +51,8 @@ export function clientOf(url: string, options: Partial<GitHubOptions> = {}) {
   const lines: unknown[][] = []
   const keep = (...line: unknown[]) => void lines.push(line)
   const log = { debug: keep, info: keep, warn: keep, error: keep } as unknown as Log
-  const clock = new HandClock()
-  const scheduler = new HandScheduler()
+  const clock = new ManualClock()
+  const scheduler = new ManualScheduler()
   const github = createGitHub({
     credentials: { token: theToken },
     apiUrl: url,

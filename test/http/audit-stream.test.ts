@@ -67,15 +67,15 @@ async function open(query = '', headers: Record<string, string> = {}) {
   expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
   const texts = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
   const found: string[] = []
-  let rest = ''
+  let unread = ''
   return {
     /** The next so many blocks. */
     async blocks(count: number): Promise<string[]> {
       while (found.length < count) {
         const { value, done } = await texts.read()
         if (done) throw new Error(`it ended after ${found.length} blocks`)
-        const parts = (rest + value).split('\n\n')
-        rest = parts.pop() ?? ''
+        const parts = (unread + value).split('\n\n')
+        unread = parts.pop() ?? ''
         found.push(...parts)
       }
       return found.splice(0, count)

@@ -250,8 +250,8 @@ describe('deliveries', () => {
   })
 
   test('are retried, skipped and confirmed by operators', async () => {
-    const act = (deed: string, body?: object) =>
-      send('POST', `/v1/deliveries/${theDeliveryId}/${deed}`, body, tokenOf('operator'))
+    const act = (verb: string, body?: object) =>
+      send('POST', `/v1/deliveries/${theDeliveryId}/${verb}`, body, tokenOf('operator'))
     expect((await act('retry')).json()).toEqual(deliveryOnTheWire)
     expect((await act('skip', { reason: ' not needed ' })).json()).toMatchObject({
       status: 'SKIPPED',

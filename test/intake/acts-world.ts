@@ -14,7 +14,7 @@ import { policy } from '../conformance/claims.ts'
 
 export const now = Date.UTC(2026, 0, 1)
 
-export interface Known {
+export interface ActsInput {
   readonly types?: Readonly<Record<string, RunTypeConfig>>
   readonly github?: Pick<GitHub, 'headOf'> | null
   readonly role?: () => Promise<RoleAnswer>
@@ -24,8 +24,8 @@ export interface Known {
   readonly shown?: readonly Partial<Delivery>[]
 }
 
-export function makerOf(known: Known = {}) {
-  const { types, github = null, role, runs = [], subjects = [], shown = [] } = known
+export function makerOf(input: ActsInput = {}) {
+  const { types, github = null, role, runs = [], subjects = [], shown = [] } = input
   const learnt: unknown[] = []
   const maker = new ActPlanner({
     types: withTypeDefaults(types === undefined ? {} : { runs: types }).runs,
@@ -54,8 +54,8 @@ export function makerOf(known: Known = {}) {
   return { maker, learnt }
 }
 
-export const acts = (known: Known, name: string, payload: object) =>
-  actsBy(makerOf(known).maker, readEvent('guid', name, payload))
+export const acts = (input: ActsInput, name: string, payload: object) =>
+  actsBy(makerOf(input).maker, readEvent('guid', name, payload))
 
 export async function actsBy(maker: ActPlanner, event: WebhookEvent) {
   return await maker.actsFor(event, await maker.routesFor(event))
@@ -63,8 +63,8 @@ export async function actsBy(maker: ActPlanner, event: WebhookEvent) {
 
 export const reasonOf = (act: WebhookAct) => (act.act === 'note' ? act.outcome.reason : act.act)
 
-export async function claimOf(known: Known, name: string, payload: object): Promise<Claim> {
-  const [act] = await acts(known, name, payload)
+export async function claimOf(input: ActsInput, name: string, payload: object): Promise<Claim> {
+  const [act] = await acts(input, name, payload)
   if (act?.act !== 'claim') throw new Error(`no claim but ${JSON.stringify(act)}`)
   return act.claim
 }

@@ -103,7 +103,7 @@ async function runs(store: Store = server.app.store): Promise<string[]> {
     .toSorted((a, b) => a.localeCompare(b))
 }
 
-async function told(type: string, store: Store = server.app.store): Promise<number> {
+async function auditCount(type: string, store: Store = server.app.store): Promise<number> {
   return (await store.audit.list({ type }, page)).items.length
 }
 
@@ -122,10 +122,10 @@ describe('webhooks that never came', () => {
     expect([first.runs_made, first.runs_cancelled.length]).toEqual([[], 1])
     // The head that was opened with is stale by now, and says so.
     expect(await runs()).toEqual(['#1 100 skipped', '#1 101 pending', '#2 200 cancelled'])
-    expect(await told('webhook.caught_up')).toBe(2)
+    expect(await auditCount('webhook.caught_up')).toBe(2)
     const again = await server.catchUp()
     expect(again).toMatchObject({ ingested: 0, reconciled: 0, runs_made: [], runs_cancelled: [] })
-    expect(await told('webhook.duplicate')).toBe(0)
+    expect(await auditCount('webhook.duplicate')).toBe(0)
   })
 
   it('that came twice are not missing', async () => {
@@ -160,7 +160,7 @@ describe('webhooks that never came', () => {
     server = await openLiveServer({ folder, env: asApp() })
     hook.moveTo(server.hookUrl)
     await until(
-      () => told('webhook.caught_up'),
+      () => auditCount('webhook.caught_up'),
       (count) => count === 20,
     )
     const after = await runs()
@@ -187,7 +187,7 @@ describe('webhooks that never came', () => {
       (now) => Math.floor(now / 1000) * 1000 > createdAt + 1000,
     )
     await start()
-    expect(await told('webhook.caught_up')).toBe(0)
+    expect(await auditCount('webhook.caught_up')).toBe(0)
   })
 
   it('are found by two servers at once, and decided once', async () => {
@@ -209,8 +209,8 @@ describe('webhooks that never came', () => {
       const all = await runs()
       expect(all).toHaveLength(10)
       expect(all.every((run) => run.endsWith('pending'))).toBe(true)
-      expect(await told('webhook.caught_up')).toBe(10)
-      expect(await told('run.claimed')).toBe(10)
+      expect(await auditCount('webhook.caught_up')).toBe(10)
+      expect(await auditCount('run.claimed')).toBe(10)
     } finally {
       await other.app.close()
       await server.app.close()
@@ -222,7 +222,7 @@ describe('webhooks that never came', () => {
 
 describe('pull requests that changed unheard', () => {
   /** A repository is known by what came from it. */
-  async function known(env = asApp()): Promise<void> {
+  async function listenToOne(env = asApp()): Promise<void> {
     await listen(env)
     open(1)
     await runs()
@@ -230,7 +230,7 @@ describe('pull requests that changed unheard', () => {
   }
 
   it('get their run, and lose it when they were closed', async () => {
-    await known()
+    await listenToOne()
     hook.addFault({ fault: 'drop-unlogged', event: 'pull_request', times: 3 })
     open(2)
     push(1, 101)
@@ -246,7 +246,7 @@ describe('pull requests that changed unheard', () => {
   })
 
   it('are opened again, or made ready, by the rules of their type', async () => {
-    await known()
+    await listenToOne()
     open(2, true)
     close(1)
     await runs()
@@ -259,7 +259,7 @@ describe('pull requests that changed unheard', () => {
   })
 
   it('are opened again when nothing but their subject is remembered', async () => {
-    await known()
+    await listenToOne()
     open(2)
     close(1)
     await runs()
@@ -279,7 +279,7 @@ describe('pull requests that changed unheard', () => {
   })
 
   it('are opened again where their run had failed, as by the event itself', async () => {
-    await known()
+    await listenToOne()
     const { store } = server.app
     const asked = { grant: grant(), leaseMs: 60_000, types: null, runId: null, actor: 'test' }
     const held = await store.runs.lease(asked, null)
@@ -294,7 +294,7 @@ describe('pull requests that changed unheard', () => {
   })
 
   it('by our own hand, as was heard, start nothing', async () => {
-    await known()
+    await listenToOne()
     push(1, 101, 'holdfast[bot]')
     expect(await runs()).toEqual(['#1 100 pending'])
     then(() => github.commentAs('octocat', name, 1, 'Thank you'))
@@ -304,7 +304,7 @@ describe('pull requests that changed unheard', () => {
 
   it('are found with a token too, which cannot ask what was sent', async () => {
     const env = { GITHUB_API_URL: served.url, GITHUB_TOKEN: 'ghp_bot' }
-    await known(env)
+    await listenToOne(env)
     hook.addFault({ fault: 'drop', event: 'pull_request' })
     open(2)
     const found = await server.catchUp()
@@ -316,7 +316,7 @@ describe('pull requests that changed unheard', () => {
   })
 
   it('wait while GitHub asks to wait', async () => {
-    await known()
+    await listenToOne()
     hook.addFault({ fault: 'drop-unlogged', event: 'pull_request' })
     open(2)
     const fault = github.faults.secondaryLimit({ retryAfterSeconds: 2 })
@@ -359,9 +359,9 @@ it('does not say that it caught up when GitHub refuses the credentials', async (
     fault: github.faults.refuse(401),
   })
   await start()
-  const said = server.logged.map(({ msg, level }) => `${level} ${msg}`)
-  expect(said).not.toContain('30 Checked for missed webhooks')
-  expect(said).toContain('40 Checked for missed webhooks, but not all: see "skipped"')
+  const logLines = server.logged.map(({ msg, level }) => `${level} ${msg}`)
+  expect(logLines).not.toContain('30 Checked for missed webhooks')
+  expect(logLines).toContain('40 Checked for missed webhooks, but not all: see "skipped"')
 })
 
 describe('from a terminal', () => {

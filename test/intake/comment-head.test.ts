@@ -29,7 +29,7 @@ describe.each(databases)('on %s', (database) => {
     const { items } = await world.server.app.store.inbox.list({ event: 'issue_comment' }, page)
     return items.flatMap(({ outcomes }) => outcomes.map(({ reason }) => reason))
   }
-  const said = () =>
+  const refusalComments = () =>
     world.github
       .comments(world.name, 1)
       .map(({ body }) => body)
@@ -39,9 +39,9 @@ describe.each(databases)('on %s', (database) => {
     const { items } = await world.server.app.store.outbox.list({}, page)
     return items.filter(({ name }) => name.startsWith('refusal '))
   }
-  const saidOnce = () =>
+  const firstRefusal = () =>
     until(
-      async () => said(),
+      async () => refusalComments(),
       (bodies) => bodies.length > 0,
     )
 
@@ -56,7 +56,7 @@ describe.each(databases)('on %s', (database) => {
       world.hook.release('oldest first')
       expect(await world.runs()).toEqual(['#1 101 skipped', '#1 101 skipped'])
       expect(await reasons()).toEqual(['head-newer-than-comment', 'head-newer-than-comment'])
-      expect(await saidOnce()).toEqual([expect.stringMatching(refused)])
+      expect(await firstRefusal()).toEqual([expect.stringMatching(refused)])
       // Looked at and asked for again, it is done.
       world.comment(1, '/review')
       expect(await world.runs()).toEqual(['#1 101 pending', '#1 101 pending'])
@@ -82,6 +82,6 @@ describe.each(databases)('on %s', (database) => {
     expect(await world.runs()).toEqual(['#1 101 pending', '#1 101 pending'])
     world.hook.release()
     expect(await world.runs()).toEqual(['#1 101 pending', '#1 101 pending'])
-    expect(said()).toEqual([])
+    expect(refusalComments()).toEqual([])
   })
 })

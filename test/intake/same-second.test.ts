@@ -56,8 +56,8 @@ it('told once more, late and under new GUIDs: GitHub is looked at, nothing start
     }
     world.openPull(1)
     await runs()
-    const told: { readonly event: string; readonly payload: object }[] = []
-    const ignore = github.observe((happening) => void told.push(happening))
+    const events: { readonly event: string; readonly payload: object }[] = []
+    const ignore = github.observe((happening) => void events.push(happening))
     world.then(() => {
       for (const head of ['101', '100']) github.push(name, 1, head.padStart(40, '0'))
     })
@@ -67,7 +67,7 @@ it('told once more, late and under new GUIDs: GitHub is looked at, nothing start
       [101, 'superseded', 1],
       [100, 'pending', 2],
     ])
-    for (const { event, payload } of told) hook.send(event, payload)
+    for (const { event, payload } of events) hook.send(event, payload)
     expect(await runs()).toEqual(before)
   } finally {
     await world.stop()

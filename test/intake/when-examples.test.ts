@@ -61,8 +61,8 @@ it.each([
   ['another label', 'pull_request', labeled('docs'), ['preview: another label']],
 ])('%s', (_what, name, payload, expected) => {
   const routes = routeEvent(readEvent('guid', name, payload), settings.runs, null)
-  const said = routes.map(
+  const decisions = routes.map(
     (route) => `${route.type}: ${'reason' in route ? route.reason : route.to}`,
   )
-  expect(said).toEqual(expected)
+  expect(decisions).toEqual(expected)
 })

@@ -289,7 +289,7 @@ describe('tries no more than it should', () => {
     const refused = await here.delivery('anchor')
     if (refused === undefined) throw new Error('there is no anchor')
     expect(refused).toMatchObject({ status: 'PENDING', wait: 'backoff' })
-    const told = afterExamination(
+    const examined = afterExamination(
       refused,
       { what: 'examined', there: true, placeIsThere: true },
       {
@@ -297,7 +297,7 @@ describe('tries no more than it should', () => {
         channel: channelsByName.of(refused.channel),
       },
     )
-    expect(told.delivery).toMatchObject({ status: 'FAILED', reason: 'deadline', dueAt: null })
+    expect(examined.delivery).toMatchObject({ status: 'FAILED', reason: 'deadline', dueAt: null })
   })
 
   it('reports on a thread that refuses us are as rare as on any other', async () => {

@@ -71,16 +71,16 @@ describe('a person deletes it', () => {
     const updates = Array.from({ length: 5 }, (_, n) => here.report(claimed, `update ${n}`))
     await Promise.all(updates)
     await here.time.pass(hour)
-    const [anew, ...more] = anchors(here)
+    const [recreated, ...more] = anchors(here)
     expect(more).toEqual([])
-    expect(anew?.id).not.toBe(old?.id)
-    expect(anew?.body).toContain('update 4')
+    expect(recreated?.id).not.toBe(old?.id)
+    expect(recreated?.body).toContain('update 4')
     expect(creates(here.github)).toBe(2)
     const page = await here.now(
       here.store.audit.list({ type: 'run.anchor.recreated' }, { limit: 10, cursor: null }),
     )
     expect(page.items.map(({ data }) => data)).toEqual([
-      { old_id: String(old?.id), new_id: String(anew?.id), reason: 'deleted' },
+      { old_id: String(old?.id), new_id: String(recreated?.id), reason: 'deleted' },
     ])
   })
 
@@ -283,8 +283,8 @@ it('without its key, a held comment goes on as why says: deleted, and retried', 
     code: 'not_ours',
     hint: expect.stringMatching(/keys import.*delete it on GitHub.*retry/) as string,
   })
-  const told = await here.now(explain(here.store, id))
-  const actions = told.actions.filter(({ command }) => command !== 'holdfast serve')
+  const why = await here.now(explain(here.store, id))
+  const actions = why.actions.filter(({ command }) => command !== 'holdfast serve')
   const commands = actions.map(({ command }) => command)
   expect(commands).toEqual([
     'holdfast keys import FILE',

@@ -32,7 +32,7 @@ function addPulls({ github, createdAt }: World, name: string, ...numbers: number
 }
 
 /** A repository that GitHub has told of. */
-async function addKnown(here: World, name: string): Promise<number> {
+async function addKnownRepository(here: World, name: string): Promise<number> {
   here.github.addRepository(name)
   addPulls(here, name, 5)
   const { id } = here.github.repository(name)
@@ -40,7 +40,7 @@ async function addKnown(here: World, name: string): Promise<number> {
   return id
 }
 
-const meant = async (here: World, name: string) =>
+const githubIdOf = async (here: World, name: string) =>
   (await here.now(here.store.repositories.named(name)))?.githubId
 const stateOf = ({ github }: World, name: string, n: number) =>
   github.latestStatus(name, head(n), context)?.state
@@ -49,7 +49,7 @@ describe('the id of another repository', () => {
   it('joins no two repositories, ends no run and moves no token', async () => {
     const { here } = await opened()
     const { store } = here
-    const secretId = await addKnown(here, secret)
+    const secretId = await addKnownRepository(here, secret)
     const victim = await here.claim(5, { repo: secret })
     const limited = { scope: 'worker', name: 't', userId: null, repos: [repo], actor: 'admin' }
     const { token } = await here.now(store.tokens.create({ ...limited, secret: 'x' }, null))
@@ -75,7 +75,7 @@ describe('the id of another repository', () => {
     await here.time.pass(hour)
     expect(stateOf(here, repo, 1)).toBe('success')
     expect((await here.now(here.store.repositories.named(repo)))?.name).toBe(repo)
-    expect(await meant(here, 'evil/new')).toBeNull()
+    expect(await githubIdOf(here, 'evil/new')).toBeNull()
   })
 
   it('does not take a name from those who claim by it', async () => {
@@ -86,7 +86,7 @@ describe('the id of another repository', () => {
     await here.time.pass(2 * minute)
     const slip = here.claim(6, { pr: 6, repoId: nobodys, eventAt: here.time.wallMs() })
     await expect(slip).rejects.toMatchObject(mismatch)
-    expect(await meant(here, repo)).toBe(ownId)
+    expect(await githubIdOf(here, repo)).toBe(ownId)
     expect(await here.claim(1)).toMatchObject({ reason: 'duplicate' })
     await here.complete(await here.claim(7, { pr: 7 }))
     await here.time.pass(minute)
@@ -117,7 +117,10 @@ describe('the right id', () => {
   it('is understood after two repositories swapped their names unheard', async () => {
     const { here } = await opened()
     here.startPublisher()
-    const [a, b] = [await addKnown(here, 'acme/a'), await addKnown(here, 'acme/b')]
+    const [a, b] = [
+      await addKnownRepository(here, 'acme/a'),
+      await addKnownRepository(here, 'acme/b'),
+    ]
     await here.complete(await here.claim(5, { repo: 'acme/b' }), 'The result of b.')
     await here.time.pass(10 * minute)
     here.github.rename('acme/a', 'acme/tmp')
@@ -130,7 +133,7 @@ describe('the right id', () => {
     expect(shown('acme/b')[0]).toContain('The result of a.')
     expect(shown('acme/a')[0]).toContain('The result of b.')
     await here.claim(9, { repo: 'acme/a', repoId: b })
-    expect([await meant(here, 'acme/a'), await meant(here, 'acme/b')]).toEqual([b, a])
+    expect([await githubIdOf(here, 'acme/a'), await githubIdOf(here, 'acme/b')]).toEqual([b, a])
   })
 
   it('of a renamed repository joins what was claimed by either name', async () => {
@@ -144,7 +147,7 @@ describe('the right id', () => {
 
   it('of a name that leads elsewhere now is understood by that name', async () => {
     const { here, ownId } = await opened()
-    const other = await addKnown(here, 'acme/other')
+    const other = await addKnownRepository(here, 'acme/other')
     here.github.rename('acme/other', 'acme/elsewhere')
     here.github.rename(repo, 'acme/other')
     here.github.rename('acme/other', 'acme/gadgets')
@@ -153,7 +156,7 @@ describe('the right id', () => {
     expect(await here.now(here.store.repositories.get(subject!.scope))).toMatchObject({
       githubId: ownId,
     })
-    expect(await meant(here, 'acme/other')).toBe(other)
+    expect(await githubIdOf(here, 'acme/other')).toBe(other)
   })
 
   it('is asked for once, and then known', async () => {
@@ -162,7 +165,7 @@ describe('the right id', () => {
     await here.time.pass(hour)
     await here.claim(2, { repoId: ownId, eventAt: here.time.wallMs() })
     expect(here.github.count(named)).toBe(1)
-    expect(await meant(here, repo)).toBe(ownId)
+    expect(await githubIdOf(here, repo)).toBe(ownId)
   })
 })
 
@@ -173,11 +176,11 @@ describe('where GitHub cannot be asked', () => {
     faults.add({ on: { route: named, times: 100 }, fault: faults.serverError(502) })
     const first = await here.claim(1, { repoId: ownId })
     expect(first.shouldProcess).toBe(true)
-    expect(await meant(here, repo)).toBeNull()
+    expect(await githubIdOf(here, repo)).toBeNull()
     faults.clear()
     await here.time.pass(2 * minute)
     expect(await here.claim(1, { repoId: ownId })).toMatchObject({ run: { id: first.run!.id } })
-    expect(await meant(here, repo)).toBe(ownId)
+    expect(await githubIdOf(here, repo)).toBe(ownId)
   })
 
   it('a claim against GitHub’s word is refused, and told to try again', async () => {

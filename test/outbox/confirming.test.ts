@@ -62,15 +62,15 @@ describe('a comment', () => {
 
   it('that our account wrote without a marker is refused, and not overwritten', async () => {
     const text = 'What whoever has this account wrote by hand.'
-    const byHand = here.github.commentAs(bot, repo, 5, text)
+    const manualComment = here.github.commentAs(bot, repo, 5, text)
     const { claimed, anchor } = await claimLocked()
-    await expect(confirm(anchor, byHand.id)).rejects.toMatchObject({
+    await expect(confirm(anchor, manualComment.id)).rejects.toMatchObject({
       code: 'not_ours',
       message: expect.stringContaining('without the signed marker') as string,
     })
     await here.complete(claimed)
     await here.time.pass(minute)
-    expect(here.github.comments(repo, 5).find(({ id }) => id === byHand.id)?.body).toBe(text)
+    expect(here.github.comments(repo, 5).find(({ id }) => id === manualComment.id)?.body).toBe(text)
   })
 
   it('with this delivery’s marker that no key of ours signed is refused', async () => {

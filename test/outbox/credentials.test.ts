@@ -242,8 +242,8 @@ it('an operator lifts a block, and what waited is tried at once', async () => {
   await time.pass(5 * second)
   expect(await world.delivery('status')).toMatchObject({ status: 'SENT' })
   const page = { limit: 5, cursor: null }
-  const told = await now(store.audit.list({ type: 'operator.identity_unblocked' }, page))
-  expect(told.items.map(({ actor, data }) => [actor, data['identity']])).toEqual([
+  const audit = await now(store.audit.list({ type: 'operator.identity_unblocked' }, page))
+  expect(audit.items.map(({ actor, data }) => [actor, data['identity']])).toEqual([
     ['operator', 'github:user'],
   ])
   await expect(now(store.outbox.unblock('nobody', 'operator', null))).rejects.toMatchObject({

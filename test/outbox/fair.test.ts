@@ -150,9 +150,9 @@ it('leaves a write where it waits when two nodes lack a hand for it, each in its
   world.startPublisher(hanging(world, (url) => hangs && url.endsWith('/installation')))
   const record = outbox.record.bind(outbox)
   let records = 0
-  outbox.record = (...told) => {
+  outbox.record = (...args) => {
     records += 1
-    return records > 1000 ? Promise.reject(new Error('too often')) : record(...told)
+    return records > 1000 ? Promise.reject(new Error('too often')) : record(...args)
   }
   for (let n = 1; n < 10; n += 1) await claimAt(world, repo, n)
   await time.pass(5 * second)

@@ -17,11 +17,11 @@ let world: World | undefined
 afterEach(async () => await world?.close())
 
 async function publishBurst(at: World, claimed: Claimed, count = burst): Promise<void> {
-  const wishes = Array.from({ length: count }, (_, i) => i + 1).map((n) => {
+  const publishing = Array.from({ length: count }, (_, i) => i + 1).map((n) => {
     const content = { form: 'text', body: `${n}/${count}` }
     return at.publish(claimed, `part-${n}`, 'github-comment', content)
   })
-  await Promise.all(wishes)
+  await Promise.all(publishing)
 }
 
 const inOrder = (count = burst): string[] =>

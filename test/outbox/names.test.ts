@@ -70,8 +70,8 @@ it('two names of one repository: a status that stands there is not said again', 
   here.github.rename(repo, now)
   await here.claim(1, { repo: now })
   await here.time.pass(5 * minute)
-  const said = here.github.statuses(now, head(1), context).map(({ state }) => state)
-  expect(said).toEqual(['pending', 'success'])
+  const states = here.github.statuses(now, head(1), context).map(({ state }) => state)
+  expect(states).toEqual(['pending', 'success'])
 })
 
 describe('what an earlier version left in doubt under another name', () => {

@@ -264,7 +264,7 @@ function connectionOf({ options, machine, store, github }: Base, fetch = github.
     log,
     version: 'test',
     credentials: options.app === true ? { appId: '12', privateKey: appKeyPem } : { token: 'token' },
-    onRenamed: (...told) => void learnRename(store, ...told, 'github'),
+    onRenamed: (...rename) => void learnRename(store, ...rename, 'github'),
   })
 }
 

@@ -91,8 +91,8 @@ describe.each(databases)('the event stream of a server on $name', ({ makePlace }
 
     const lastSeen = String(seen.at(-1)?.order)
     const all = await allItems()
-    const rest = all.length - seen.length
-    expect(rest).toBeGreaterThan(0)
+    const remaining = all.length - seen.length
+    expect(remaining).toBeGreaterThan(0)
     const { promise: open, resolve: onOpen } = Promise.withResolvers<void>()
     const reading = read(server, lastSeen, Infinity, onOpen)
     await open
@@ -100,7 +100,7 @@ describe.each(databases)('the event stream of a server on $name', ({ makePlace }
     await reading
     expect(code).toBe(0)
     server = await Server.start(place)
-    seen.push(...(await read(server, lastSeen, rest)))
+    seen.push(...(await read(server, lastSeen, remaining)))
     expect(seen.map(({ id }) => id)).toEqual(all.map(({ id }) => id))
   }, 60_000)
 })

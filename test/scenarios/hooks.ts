@@ -110,14 +110,14 @@ export class Hooks {
   }
 
   /** How often the audit tells of this webhook, by type. */
-  async told(guid: string): Promise<Readonly<Record<string, number>>> {
+  async auditCounts(guid: string): Promise<Readonly<Record<string, number>>> {
     const { body } = await this.#server.admin.get('/v1/audit?limit=1000')
-    const told: Record<string, number> = {}
+    const counts: Record<string, number> = {}
     for (const { type, data } of body.items as unknown as AuditJson[]) {
       if (data.webhook_id === guid && type.startsWith('webhook.')) {
-        told[type] = (told[type] ?? 0) + 1
+        counts[type] = (counts[type] ?? 0) + 1
       }
     }
-    return told
+    return counts
   }
 }

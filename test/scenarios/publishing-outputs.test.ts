@@ -258,8 +258,10 @@ describe.each(databases)(
       const second = await put(again, 'note', content)
       expect(second).toMatchObject({ status: 201, body: { already: false } })
       await sent(second.body.id)
-      const said = here.github.comments(repo, number).filter(({ body }) => body.includes('Said in'))
-      expect(said).toHaveLength(2)
+      const comments = here.github
+        .comments(repo, number)
+        .filter(({ body }) => body.includes('Said in'))
+      expect(comments).toHaveLength(2)
       await here.server.admin.complete(again)
     })
 

@@ -109,8 +109,8 @@ describe.each(databases)('a server that goes and comes back on $name', ({ name, 
     const other = await server.admin.post('/v1/runs', newPullRequest()('a'), headers)
     expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
     expect((await server.admin.complete(again.body)).status).toBe(200)
-    const anew = await server.admin.post('/v1/runs', claim, headers)
-    expect(anew).toMatchObject({ status: 200, body: { reason: 'duplicate', lease: null } })
+    const repeated = await server.admin.post('/v1/runs', claim, headers)
+    expect(repeated).toMatchObject({ status: 200, body: { reason: 'duplicate', lease: null } })
   }, 60_000)
 
   it('a token made by the command line beside it works at once', async () => {

@@ -86,8 +86,8 @@ describe.each(databases)('deliveries to a server that goes on $name', ({ makePla
   }, 60_000)
 
   it('a delivery of before the restart is known for its retention (scenario 5)', async () => {
-    const [known, old] = deliveries(2) as [Delivery, Delivery]
-    const [first] = [await hooks.settle(known.webhook), await hooks.settle(old.webhook)]
+    const [stored, old] = deliveries(2) as [Delivery, Delivery]
+    const [first] = [await hooks.settle(stored.webhook), await hooks.settle(old.webhook)]
     expect(await server.stop()).toBe(0)
     const past = 8 * 24 * 60 * 60 * 1000
     await place.tamper(
@@ -95,7 +95,7 @@ describe.each(databases)('deliveries to a server that goes on $name', ({ makePla
         WHERE webhook_id = '${old.webhook.guid}'`,
     )
     await start()
-    expect(await hooks.send(known.webhook)).toMatchObject({
+    expect(await hooks.send(stored.webhook)).toMatchObject({
       status: 200,
       body: { decision: 'duplicate', inbox_id: first.id, run_ids: first.run_ids },
     })

@@ -69,9 +69,9 @@ describe.each(databases)('rules on $name', ({ makePlace }) => {
     ],
   ])(
     'a sender %s is told apart after the 202 and starts nothing',
-    async (_name, login, said, why) => {
+    async (_name, login, reply, why) => {
       const thread = newThread()
-      github.on(roleCall(thread, login), said)
+      github.on(roleCall(thread, login), reply)
       const sent = await hooks.send(thread.on('opened', 'a', 1, { sender: person(login) }))
       expect(sent).toMatchObject({ status: 202, body: { decision: 'accepted' } })
       const entry = await hooks.decided(sent.body.inbox_id)

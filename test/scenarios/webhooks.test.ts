@@ -44,7 +44,7 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
       status: 200,
       body: { decision: 'duplicate', inbox_id: first.body.inbox_id, run_ids: [run?.id] },
     })
-    expect(await hooks.told(webhook.guid)).toEqual({
+    expect(await hooks.auditCounts(webhook.guid)).toEqual({
       'webhook.received': 1,
       'webhook.duplicate': 1,
       'webhook.processed': 1,
@@ -59,8 +59,8 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
     expect(statuses).toEqual([...Array.from({ length: 19 }, () => 200), 202])
     await hooks.decided(webhook.guid)
     expect(await hooks.runs(thread.repo)).toHaveLength(1)
-    const told = await hooks.told(webhook.guid)
-    expect(told).toMatchObject({ 'webhook.received': 1, 'webhook.duplicate': 19 })
+    const counts = await hooks.auditCounts(webhook.guid)
+    expect(counts).toMatchObject({ 'webhook.received': 1, 'webhook.duplicate': 19 })
   })
 
   it('two GUIDs of one event are one run (W4)', async () => {

@@ -65,10 +65,10 @@ export async function dumpPostgres(url: string): Promise<string> {
       const own = around.filter(({ name }) => name === table).map(({ line }) => `${line};\n`)
       return [`CREATE TABLE ${table} (\n${lines.join(',\n')}\n);\n`, ...own].join('\n')
     })
-    const rest = (await ask(others)).map(
+    const otherLines = (await ask(others)).map(
       ({ name, line }) => `-- relation of kind ${name}: ${line}\n`,
     )
-    return [...tables, ...rest].join('\n')
+    return [...tables, ...otherLines].join('\n')
   } finally {
     await client.end()
   }

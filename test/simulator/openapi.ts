@@ -81,9 +81,9 @@ export function checkAnswer(request: SentRequest, answer: ReceivedAnswer): strin
 
 /** A simulator that accepts more than GitHub describes would hide our mistakes. */
 function requestProblems(operation: Operation, { url, body = null }: SentRequest): string[] {
-  const known = operation.parameters.map(({ name }) => name)
+  const declared = operation.parameters.map(({ name }) => name)
   const given = [...new URL(url, 'http://github.test').searchParams.keys()]
-  const unknown = given.filter((name) => !known.includes(name))
+  const unknown = given.filter((name) => !declared.includes(name))
   const problems = unknown.map((name) => `accepted the parameter ${name}, which GitHub ignores`)
   const schema = schemaIn(operation.requestBody)
   if (body === null || body === '' || schema === undefined) return problems

@@ -14,7 +14,7 @@ import {
   type GitHubSimulator,
   type WebhookSender,
 } from '../../src/simulator/index.ts'
-import { appKeyPem, HandClock } from '../github/github-under-test.ts'
+import { appKeyPem, ManualClock } from '../github/github-under-test.ts'
 import { openDoor, type Door } from '../intake/door.ts'
 import { webhookSecret } from '../intake/webhook.ts'
 import { startReceiver } from './receiver.ts'
@@ -25,13 +25,13 @@ const app = { id: 12, slug: 'holdfast', privateKey: appKeyPem }
 const pull = { number: 1, headSha: sha('a'), baseSha: sha('b') }
 
 let door: Door
-let clock: HandClock
+let clock: ManualClock
 let github: GitHubSimulator
 let hook: WebhookSender
 
 beforeEach(async () => {
   door = await openDoor()
-  clock = new HandClock()
+  clock = new ManualClock()
   // The server uses the machine's clock, and refuses events from the future.
   clock.wall = Date.now() - 60_000
   github = createGitHubSimulator({ app, clock, tokens: [{ token: 'ghp_bot', login: 'bot' }] })

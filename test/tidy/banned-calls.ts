@@ -71,14 +71,14 @@ function bannedUse(node: ts.Node, ban: Ban): string | null {
     const module = node.moduleSpecifier.text
     return ban.modules?.includes(module) === true ? `import of ${module}` : null
   }
-  if (ts.isImportSpecifier(node)) return known(ban, (node.propertyName ?? node.name).text)
-  if (ts.isPropertyAccessExpression(node)) return known(ban, memberName(node))
-  if (isReadOfGlobal(node)) return known(ban, node.text)
+  if (ts.isImportSpecifier(node)) return bannedName(ban, (node.propertyName ?? node.name).text)
+  if (ts.isPropertyAccessExpression(node)) return bannedName(ban, memberName(node))
+  if (isReadOfGlobal(node)) return bannedName(ban, node.text)
   if (isClockRead(node) && ban.names.includes('Date.now')) return 'new Date() of now'
   return null
 }
 
-function known(ban: Ban, name: string): string | null {
+function bannedName(ban: Ban, name: string): string | null {
   return ban.names.includes(name) ? name : null
 }
 

@@ -31,11 +31,11 @@ export function readImportTable(markdown: string): readonly Part[] {
 function readRow(row: string, above: readonly Part[]): Part {
   const cells = row.split('|').map((cell) => cell.trim())
   const [name = '', where = '', , imports = '', packages = ''] = cells.slice(1)
-  const known = above.map((part) => part.name)
-  if (known.includes(name)) throw new Error(`ARCHITECTURE.md: the part ${name} has two rows`)
+  const names = above.map((part) => part.name)
+  if (names.includes(name)) throw new Error(`ARCHITECTURE.md: the part ${name} has two rows`)
   const words = listed(imports.replaceAll(/`[^`]*`/g, ''))
-  const parts = words.includes('everything above') ? known : words
-  const unknown = parts.filter((part) => !known.includes(part))
+  const parts = words.includes('everything above') ? names : words
+  const unknown = parts.filter((part) => !names.includes(part))
   if (unknown.length > 0) {
     throw new Error(`ARCHITECTURE.md: ${name} names ${unknown.join(', ')}, which is not above it`)
   }

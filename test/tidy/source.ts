@@ -53,8 +53,8 @@ const walked = new WeakMap<Source, readonly ts.Node[]>()
 
 /** Every node of the file, parents before their children; found once for all rules. */
 export function nodesOf(source: Source): readonly ts.Node[] {
-  const known = walked.get(source)
-  if (known !== undefined) return known
+  const cached = walked.get(source)
+  if (cached !== undefined) return cached
   const nodes: ts.Node[] = []
   const add = (node: ts.Node): void => {
     nodes.push(node)

@@ -41,8 +41,8 @@ export function auditOrder(open: OpenStore): void {
     expect(Math.min(...orders)).toBeGreaterThan(start)
     expect(orders.at(-1)).toBe(await here())
     const middle = orders[1] ?? 0
-    const rest = await followFrom(world().store, middle, 100)
-    expect(rest.map(({ order }) => order)).toEqual(orders.slice(2))
+    const remaining = await followFrom(world().store, middle, 100)
+    expect(remaining.map(({ order }) => order)).toEqual(orders.slice(2))
   })
 
   it('has no row after the newest', async () => {

@@ -34,7 +34,7 @@ const versions: readonly Cause[] = [
   'store.restored',
 ]
 /** Told in one transaction about one delivery: the first leads to the others. */
-const tellings: readonly Cause[] = [
+const ofOneDelivery: readonly Cause[] = [
   'run.anchor.created',
   'run.anchor.adopted',
   'run.anchor.recreated',
@@ -49,7 +49,7 @@ const tellings: readonly Cause[] = [
   'delivery.failed',
   'budget.blocked',
 ]
-const ofDelivery = [...versions, ...tellings]
+const ofDelivery = [...versions, ...ofOneDelivery]
 const nothing: readonly Cause[] = ['nothing']
 
 export const causesOf: Readonly<Record<AuditType, readonly Cause[]>> = {

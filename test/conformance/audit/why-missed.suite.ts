@@ -28,12 +28,12 @@ export function whyMissed(open: OpenStore): void {
       return await unknown(store)
     }
     const before = await refused('token')
-    const told = await refused('signature')
-    expect(told.message).not.toBe(before.message)
-    expect(told.message).toMatch(
+    const refusal = await refused('signature')
+    expect(refusal.message).not.toBe(before.message)
+    expect(refusal.message).toMatch(
       /But \d+ webhooks were refused because of a wrong signature, the last before .* UTC\./,
     )
-    const [first, second] = (told.hint ?? '').split('. ')
+    const [first, second] = (refusal.hint ?? '').split('. ')
     expect(first).toBe('Check that the name and the number are right')
     expect(second).toMatch(/^Set the same secret in the webhook on GitHub and in GITHUB_WEB/)
   })
@@ -78,7 +78,7 @@ export function whyMissed(open: OpenStore): void {
   ])('a webhook that was answered %i and then fetched is explained', async (answered, words) => {
     const story = new StoryWorld(world())
     await story.send({ head: 'a', answered })
-    const { story: told } = await story.why()
-    expect(told.map(({ text }) => text).join(' ')).toContain(words)
+    const { story: sentences } = await story.why()
+    expect(sentences.map(({ text }) => text).join(' ')).toContain(words)
   })
 }

@@ -35,11 +35,11 @@ async function runsOf(walk: Walk): Promise<readonly Run[]> {
   return lists.flatMap(({ items }) => items)
 }
 
-function checkHeadline(told: Why, runs: readonly Run[]): void {
-  const said = Object.entries(says).filter(([, words]) => words.test(told.headline))
+function checkHeadline(why: Why, runs: readonly Run[]): void {
+  const matching = Object.entries(says).filter(([, words]) => words.test(why.headline))
   const states = new Set<string>(runs.map(({ state }) => state))
-  expect(new Set(said.map(([name]) => name)), told.headline).toEqual(states)
-  expect(told.text).not.toMatch(/undefined|null|NaN|\[object/)
+  expect(new Set(matching.map(([name]) => name)), why.headline).toEqual(states)
+  expect(why.text).not.toMatch(/undefined|null|NaN|\[object/)
 }
 
 async function check(walk: Walk): Promise<void> {
@@ -50,9 +50,9 @@ async function check(walk: Walk): Promise<void> {
   const [subject] = await store.runs.subjectsOf(pullRequest?.repo ?? '', 5)
   if (subject?.currentRunId == null) return
   const runs = [await store.runs.get(subject.currentRunId), await store.runs.ahead(subject.id)]
-  const told = await explain(store, `${pullRequest?.repo}#5`)
+  const why = await explain(store, `${pullRequest?.repo}#5`)
   checkHeadline(
-    told,
+    why,
     runs.filter((run) => run !== null),
   )
 }

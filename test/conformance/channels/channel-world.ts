@@ -12,7 +12,7 @@ import {
   serveSimulator,
   type GitHubSimulator,
 } from '../../../src/simulator/index.ts'
-import { appKeyPem, clientOf, HandClock } from '../../github/github-under-test.ts'
+import { appKeyPem, clientOf, ManualClock } from '../../github/github-under-test.ts'
 import { watchAnswers } from '../../simulator/openapi.ts'
 
 export const repo = 'acme/widgets'
@@ -33,7 +33,7 @@ export const secondKey: MarkerKey = { id: 'k2', secret: 'the second secret' }
 
 export class ChannelWorld {
   readonly github: GitHubSimulator
-  readonly clock: HandClock
+  readonly clock: ManualClock
   readonly renamed: [number, string][] = []
   readonly #channels: ReadonlyMap<string, Channel>
   readonly #strangers: ReadonlyMap<string, Channel>
@@ -43,7 +43,7 @@ export class ChannelWorld {
 
   private constructor(
     github: GitHubSimulator,
-    clock: HandClock,
+    clock: ManualClock,
     identity: Identity,
     served: { url: string; close: () => Promise<void> } | null,
   ) {
@@ -70,8 +70,8 @@ export class ChannelWorld {
     this.#strangers = createGitHubChannels({ ...rest, github: theirs })
     this.#learn = async () => {
       const own = await ours.ownAccount()
-      const known = (id: number | null | undefined) => new Set(id == null ? [] : [id])
-      this.authors = { userIds: known(own?.id), appIds: known(own?.appId) }
+      const setOf = (id: number | null | undefined) => new Set(id == null ? [] : [id])
+      this.authors = { userIds: setOf(own?.id), appIds: setOf(own?.appId) }
     }
   }
 
@@ -81,7 +81,7 @@ export class ChannelWorld {
     identity: Identity,
     { way = 'in the process', aheadMs = 0 }: { way?: Way; aheadMs?: number } = {},
   ): Promise<ChannelWorld> {
-    const clock = new HandClock()
+    const clock = new ManualClock()
     const github = createGitHubSimulator({
       clock,
       aheadMs,

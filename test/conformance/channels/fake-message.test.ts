@@ -14,7 +14,7 @@ import type { SendFailure } from '../../../src/domain/outbox/outcome.ts'
 import { InvalidInputError } from '../../../src/errors.ts'
 import { createPublisher } from '../../../src/outbox/publisher.ts'
 import { openSqlite } from '../../../src/stores/open-sqlite.ts'
-import { HandClock, rejectionOf } from '../../github/github-under-test.ts'
+import { ManualClock, rejectionOf } from '../../github/github-under-test.ts'
 import { openOnPostgres } from '../open-on-postgres.ts'
 import { hour, minute, second, type OpenStore } from '../world.ts'
 import { exerciseChannel, limitSeconds, type ChannelFault } from './channel.suite.ts'
@@ -179,7 +179,7 @@ for (const policy of policies) {
     wrong: { text: 7 },
     shows: { first: 'Hello' },
     async open() {
-      const clock = new HandClock()
+      const clock = new ManualClock()
       const lofts = new Lofts(clock)
       return {
         channel: pigeons(declarationOf(policy), lofts, clock),

@@ -13,8 +13,8 @@ import type { Publisher } from '../../../src/outbox/publisher.ts'
 import type { Scheduler } from '../../../src/scheduler.ts'
 import type { Store } from '../../../src/store.ts'
 import type { OutboxStore } from '../../../src/store/outbox-store.ts'
-import { HandScheduler } from '../../github/github-under-test.ts'
-import { noLimits, OutboxHand } from '../outbox/outbox-hand.ts'
+import { ManualScheduler } from '../../github/github-under-test.ts'
+import { noLimits, ManualPublisher } from '../outbox/manual-publisher.ts'
 import { openWorld, second, TestClock, type OpenStore, type World } from '../world.ts'
 
 /** Longer than anybody holds a delivery. */
@@ -82,8 +82,8 @@ export class PublisherWorld<S extends OtherSide = OtherSide> {
     return only
   }
 
-  told(deliveryId: string): Promise<readonly string[]> {
-    return new OutboxHand({ store: this.store }).told(deliveryId)
+  auditTypes(deliveryId: string): Promise<readonly string[]> {
+    return new ManualPublisher({ store: this.store }).auditTypes(deliveryId)
   }
 
   /** A publisher takes what is due and ends when that is done. */
@@ -92,7 +92,7 @@ export class PublisherWorld<S extends OtherSide = OtherSide> {
       store,
       limits: noLimits,
       clock: this.#world.clock,
-      scheduler: new HandScheduler(),
+      scheduler: new ManualScheduler(),
       metrics: noMetrics,
       log: this.#log,
     })

@@ -60,7 +60,7 @@ function exercise<S extends OtherSide>(the: PublishedCase<S>, open: OpenStore): 
     if (the.inDoubt !== 'hold') return
     const { id, ...held } = await world.delivery()
     expect(held).toMatchObject({ status: 'PENDING', wait: 'held' })
-    expect(await world.told(id)).toContain('delivery.in_doubt')
+    expect(await world.auditTypes(id)).toContain('delivery.in_doubt')
     const { outbox } = world.store
     if (what === 'it did not') await outbox.retry(id, 'an operator', null)
     else await outbox.confirm(id, there()[0]!.id, 'an operator', null)
@@ -125,7 +125,7 @@ function exercise<S extends OtherSide>(the: PublishedCase<S>, open: OpenStore): 
       await decide('it arrived')
       await expectPublishedOnce(sentTwice)
       const { id } = await world.delivery()
-      expect(await world.told(id)).toContain('delivery.in_doubt')
+      expect(await world.auditTypes(id)).toContain('delivery.in_doubt')
     },
   )
 
@@ -178,7 +178,7 @@ function exercise<S extends OtherSide>(the: PublishedCase<S>, open: OpenStore): 
     const { id, ...failed } = await world.delivery()
     expect(failed).toMatchObject({ status: 'FAILED', reason: 'forbidden' })
     expect(asked()).toBe(1)
-    expect(await world.told(id)).toContain('delivery.failed')
+    expect(await world.auditTypes(id)).toContain('delivery.failed')
     await world.store.outbox.retry(id, 'an operator', null)
     await world.pass(minute)
     await expectPublishedOnce(2)

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import type { TakenHeadCheck } from '../../../src/store/catch-up-store.ts'
 import { leaseMs, pullRequestClaim, sha, unique } from '../claims.ts'
 import { TestSubject } from '../test-subject.ts'
-import { newWebhook, received, toldOf } from './webhooks.ts'
+import { newWebhook, received, auditTypesOf } from './webhooks.ts'
 import { hour, minute, useWorld, type OpenStore } from '../world.ts'
 
 export function catchingUp(open: OpenStore): void {
@@ -17,7 +17,7 @@ export function catchingUp(open: OpenStore): void {
     const waits = await received(store, { caughtUp: true })
     const ignored = { decision: 'ignored', reason: 'draft', waits: false } as const
     const done = await received(store, { caughtUp: true, ...ignored })
-    expect([await toldOf(world(), waits), await toldOf(world(), done)]).toEqual([
+    expect([await auditTypesOf(world(), waits), await auditTypesOf(world(), done)]).toEqual([
       ['webhook.caught_up'],
       ['webhook.caught_up'],
     ])
@@ -40,37 +40,39 @@ export function catchingUp(open: OpenStore): void {
 
   it('lists the repositories that events came from, the last used first', async () => {
     const { store, clock } = world()
-    const [heard, unheard, old] = [unique('a/heard'), unique('a/unheard'), unique('a/old')]
+    const [received, silent, old] = [unique('a/heard'), unique('a/unheard'), unique('a/old')]
     await store.repositories.learn(old, 71, 'now', 'test')
     await store.runs.claim(pullRequestClaim({ repo: old, pr: 1, head: 'a' }), null)
     clock.move(2 * hour)
-    await store.repositories.learn(heard, 72, 'now', 'test')
-    for (const repo of [heard, unheard]) {
+    await store.repositories.learn(received, 72, 'now', 'test')
+    for (const repo of [received, silent]) {
       await store.runs.claim(pullRequestClaim({ repo, pr: 1, head: 'a' }), null)
     }
     const used = await store.catchUp.repositoriesInUse(store.now() - hour, 10)
-    expect(used).toEqual({ items: [{ name: heard, githubId: 72 }], left: 0 })
+    expect(used).toEqual({ items: [{ name: received, githubId: 72 }], left: 0 })
     const all = await store.catchUp.repositoriesInUse(store.now() - 3 * hour, 10)
-    expect(all.items.map(({ name }) => name)).toEqual([heard, old])
+    expect(all.items.map(({ name }) => name)).toEqual([received, old])
   })
 
   it('lists the repositories that GitHub named, also without a claim', async () => {
     const { store, clock } = world()
-    const [heard, told] = [unique('b/heard'), unique('b/told')]
-    await store.repositories.learn(heard, 73, 'now', 'test')
-    await store.repositories.learnUnverified(told, 74, null, 'test')
+    const [identified, unverified] = [unique('b/heard'), unique('b/told')]
+    await store.repositories.learn(identified, 73, 'now', 'test')
+    await store.repositories.learnUnverified(unverified, 74, null, 'test')
     const names = async (): Promise<string[]> => {
       const { items } = await store.catchUp.repositoriesInUse(store.now() - hour, 1000)
-      return items.map(({ name }) => name).filter((name) => name === heard || name === told)
+      return items
+        .map(({ name }) => name)
+        .filter((name) => name === identified || name === unverified)
     }
-    expect(await names()).toEqual([heard])
-    await store.repositories.learn(told, 74, 'now', 'test')
-    expect(new Set(await names())).toEqual(new Set([heard, told]))
+    expect(await names()).toEqual([identified])
+    await store.repositories.learn(unverified, 74, 'now', 'test')
+    expect(new Set(await names())).toEqual(new Set([identified, unverified]))
     clock.move(2 * hour)
     expect(await names()).toEqual([])
     // Told of again, it is in use again.
-    await store.repositories.learn(heard, 73, store.now(), 'test')
-    expect(await names()).toEqual([heard])
+    await store.repositories.learn(identified, 73, store.now(), 'test')
+    expect(await names()).toEqual([identified])
   })
 
   it('begins with the repositories that were not checked for the longest time', async () => {

@@ -60,7 +60,7 @@ export const noting = (
 })
 
 /** Oldest first. */
-export async function toldOf(
+export async function auditTypesOf(
   { store }: { readonly store: Store },
   { id }: Pick<InboxEntry, 'id'>,
 ): Promise<readonly string[]> {

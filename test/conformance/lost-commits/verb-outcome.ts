@@ -12,7 +12,7 @@ export type Scenario = (
 export interface Outcome {
   readonly answer: unknown
   /** What the audit tells. */
-  readonly told: readonly string[]
+  readonly auditTypes: readonly string[]
 }
 
 /** Without what differs from one time to the next. */
@@ -23,7 +23,7 @@ export async function outcomeOf(
   const before = await store.audit.latestOrder()
   const answer = comparable(await scenario(store, ask, query))
   const { rows } = await store.audit.after(before, {}, 1000)
-  return { answer, told: rows.map(({ type }) => type).toSorted() }
+  return { answer, auditTypes: rows.map(({ type }) => type).toSorted() }
 }
 
 const ofTheMoment =

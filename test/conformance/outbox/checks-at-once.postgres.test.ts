@@ -12,7 +12,7 @@ import type { SqlStore } from '../../../src/stores/sql-store/sql-store.ts'
 import { openPostgres } from '../../../src/stores/open-postgres.ts'
 import { migratedDatabase, type TestDatabase } from '../../postgres/fresh-database.ts'
 import { completion, policy, pullRequestClaim, unique } from '../claims.ts'
-import { announced, OutboxHand, sentEnd } from './outbox-hand.ts'
+import { announced, ManualPublisher, sentEnd } from './manual-publisher.ts'
 import { machineWith, second, TestClock } from '../world.ts'
 
 const page = { limit: 100, cursor: null }
@@ -63,18 +63,18 @@ it('the newest check run is of the run that counts, whichever is written first',
     const repo = unique('acme/repo')
     const [five, six] = [await claim(repo, 5), await claim(repo, 6)]
     for (const held of [five, six]) await stores[0].runs.complete(completion(held), null)
-    const hands = stores.map((store) => new OutboxHand({ store }))
-    const due = await hands[0]!.lease()
+    const publishers = stores.map((store) => new ManualPublisher({ store }))
+    const due = await publishers[0]!.lease()
     const check = (of: ClaimAnswer) => due.find(({ delivery }) => delivery.runId === of.run?.id)!
-    const begun = [await hands[0]!.begun(check(five)), await hands[1]!.begun(check(six))]
+    const begun = [await publishers[0]!.begun(check(five)), await publishers[1]!.begun(check(six))]
     // The one whose result counts is answered first, and so has the lower id.
     const [sixth, fifth] = [sentEnd(), sentEnd()]
     await together(() => [
-      hands[0]!.end(check(five), begun[0]!, fifth),
-      hands[1]!.end(check(six), begun[1]!, sixth),
+      publishers[0]!.end(check(five), begun[0]!, fifth),
+      publishers[1]!.end(check(six), begun[1]!, sixth),
     ])
     clock.move(second)
-    await hands[0]!.publish()
+    await publishers[0]!.publish()
     const { items } = await stores[0].outbox.list({ channel: 'github-check' }, page)
     const ofCommit = items.filter(({ runId }) => runId === five.run?.id || runId === six.run?.id)
     const idOf = ({ providerId }: Delivery) => Number(providerId)

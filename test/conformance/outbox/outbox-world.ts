@@ -1,7 +1,7 @@
 /** Each test of the outbox in a world of its own, with a publisher's hand on its store. */
 import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
 import type { Announcement } from '../../../src/domain/run.ts'
-import { announced, OutboxHand } from './outbox-hand.ts'
+import { announced, ManualPublisher } from './manual-publisher.ts'
 import { TestSubject, type TestSubjectOptions } from '../test-subject.ts'
 import { openWorld, useFreshWorld, type OpenStore } from '../world.ts'
 
@@ -13,7 +13,7 @@ export function useOutbox(open: OpenStore) {
   const outbox = () => world.store.outbox
   return {
     world,
-    hand: new OutboxHand(world),
+    publisher: new ManualPublisher(world),
     outbox,
     move: (ms: number) => world.clock.move(ms),
     /** Announced everywhere, unless it says otherwise. */

@@ -9,7 +9,7 @@ import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
 import type { Driver } from '../../../src/stores/driver.ts'
 import { holderOf } from '../claims.ts'
 import { eitherDatabase, useCutOffStore } from '../cut-off-store.ts'
-import { OutboxHand } from './outbox-hand.ts'
+import { ManualPublisher } from './manual-publisher.ts'
 import { onlyStatus } from './outbox-world.ts'
 import { TestSubject } from '../test-subject.ts'
 import { second } from '../world.ts'
@@ -77,8 +77,8 @@ describe.each(eitherDatabase)('noting a restore on %s', (_name, openDriver) => {
       await new TestSubject(world, { announcement: silent }).claim('a'),
     )
     const publish = async (name: string): Promise<Delivery> => {
-      const said = { name, channel: 'github-comment', content: { body: name } } as const
-      const request = { runId, leaseHash, actor: 'test', ...said, rightsOf: () => allRights }
+      const output = { name, channel: 'github-comment', content: { body: name } } as const
+      const request = { runId, leaseHash, actor: 'test', ...output, rightsOf: () => allRights }
       return (await world.store.outbox.publish(request, null)).delivery
     }
     await publish('c1')
@@ -86,9 +86,9 @@ describe.each(eitherDatabase)('noting a restore on %s', (_name, openDriver) => {
     world.clock.move(second)
     expect(await publish('c2')).toMatchObject({ wait: 'order' })
     await world.store.upkeep.recordMode('live')
-    const hand = new OutboxHand(world)
-    expect(await hand.named(runId, 'c1')).toMatchObject({ wait: 'in_doubt', line: null })
-    expect(await hand.named(runId, 'c2')).toMatchObject({ wait: 'due' })
+    const publisher = new ManualPublisher(world)
+    expect(await publisher.named(runId, 'c1')).toMatchObject({ wait: 'in_doubt', line: null })
+    expect(await publisher.named(runId, 'c2')).toMatchObject({ wait: 'due' })
   })
 
   it('cut off, nothing is leased before it is in doubt', async () => {

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
 import { completion, holderOf, policy, pullRequestClaim, unique } from '../claims.ts'
-import { announced, contentOf, sentEnd } from './outbox-hand.ts'
+import { announced, contentOf, sentEnd } from './manual-publisher.ts'
 import { idOf, useSharedTarget } from './shared-target.ts'
 import { type OpenStore } from '../world.ts'
 
@@ -16,7 +16,7 @@ export function sharedCommit(open: OpenStore): void {
     repo = unique('acme/repo')
   })
   const target = useSharedTarget(open, () => status())
-  const { world, hand, complete, cancel, shows, dropped } = target
+  const { world, publisher, complete, cancel, shows, dropped } = target
 
   const claim = async (pr: number, head = 'a'): Promise<ClaimAnswer> => {
     const own = { policy: { ...policy, announcement: announced } }
@@ -32,7 +32,7 @@ export function sharedCommit(open: OpenStore): void {
     if (found === undefined) throw new Error('there is no status')
     return found
   }
-  const publish = () => hand.publish()
+  const publish = () => publisher.publish()
 
   it('the newer run has it, and what the older one says is dropped and audited', async () => {
     const five = await claim(5)
@@ -140,11 +140,11 @@ export function sharedCommit(open: OpenStore): void {
   it('a version on its way when the other is shown again is not taken for newer', async () => {
     const five = await claim(5)
     const six = await claim(6)
-    const leased = await hand.leaseNamed('status')
-    const attempt = await hand.begun(leased)
+    const leased = await publisher.leaseNamed('status')
+    const attempt = await publisher.begun(leased)
     await cancel(six)
     await complete(five)
-    await hand.end(leased, attempt, sentEnd())
+    await publisher.end(leased, attempt, sentEnd())
     expect(await status()).toMatchObject({ status: 'PENDING', runId: idOf(five), final: true })
   })
 

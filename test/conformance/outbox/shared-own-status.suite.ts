@@ -7,7 +7,7 @@ import { allRights } from '../../../src/channels/github-channels.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { ClaimAnswer } from '../../../src/store.ts'
 import { holderOf, pullRequestClaim, sha, unique } from '../claims.ts'
-import { sentEnd } from './outbox-hand.ts'
+import { sentEnd } from './manual-publisher.ts'
 import { idOf, useSharedTarget } from './shared-target.ts'
 import { type OpenStore } from '../world.ts'
 
@@ -20,15 +20,15 @@ export function sharedOwnStatus(open: OpenStore): void {
   }
   beforeEach(newRepository)
   const target = useSharedTarget(open, () => status())
-  const { world, hand, complete, cancel, shows, dropped } = target
+  const { world, publisher, complete, cancel, shows, dropped } = target
 
   const claim = (pr: number, head = commit, rerun = false): Promise<ClaimAnswer> =>
     world.store.runs.claim(pullRequestClaim({ repo, pr, head }, { rerun }), null)
   const say = (held: ClaimAnswer, state: string, name = 'lint') => {
     const { runId, leaseHash } = holderOf(held)
     const content = { context: 'acme/lint', state, description: `${state} of ${name}` }
-    const said = { runId, leaseHash, name, content, channel: 'github-status' } as const
-    return world.store.outbox.publish({ ...said, actor: 'test', rightsOf: () => allRights }, null)
+    const output = { runId, leaseHash, name, content, channel: 'github-status' } as const
+    return world.store.outbox.publish({ ...output, actor: 'test', rightsOf: () => allRights }, null)
   }
   const taken = { code: 'target_taken' }
   const status = async () => {
@@ -64,11 +64,11 @@ export function sharedOwnStatus(open: OpenStore): void {
         newRepository()
         const five = await claim(5)
         await say(five, 'failure')
-        await hand.publish()
+        await publisher.publish()
         await complete(five)
         const six = await claim(6)
         await say(six, last)
-        await hand.publish()
+        await publisher.publish()
         await end(six)
         expect(await shows()).toEqual(['failure', idOf(five)])
       }
@@ -83,7 +83,7 @@ export function sharedOwnStatus(open: OpenStore): void {
     await cancel(six)
     expect(await shows()).toEqual(['pending', idOf(five)])
     expect(await say(five, 'pending')).toMatchObject({ already: true })
-    await hand.publish()
+    await publisher.publish()
     await complete(five)
     expect(await shows()).toEqual(['error', idOf(five)])
     expect(await status()).toMatchObject({ name: 'lint', final: true, announces: false })
@@ -153,10 +153,10 @@ export function sharedOwnStatus(open: OpenStore): void {
     await say(five, 'success')
     const six = await claim(6)
     await say(six, 'pending')
-    const leased = await hand.leaseNamed('lint')
-    const attempt = await hand.begun(leased)
+    const leased = await publisher.leaseNamed('lint')
+    const attempt = await publisher.begun(leased)
     await cancel(six)
-    await hand.end(leased, attempt, sentEnd())
+    await publisher.end(leased, attempt, sentEnd())
     expect(await status()).toMatchObject({ status: 'PENDING', runId: idOf(five), final: true })
   })
 

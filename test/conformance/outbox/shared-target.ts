@@ -3,7 +3,7 @@ import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
 import type { Outcome } from '../../../src/domain/run.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
 import { completion } from '../claims.ts'
-import { contentOf, OutboxHand } from './outbox-hand.ts'
+import { contentOf, ManualPublisher } from './manual-publisher.ts'
 import { openWorld, useFreshWorld, type OpenStore, type World } from '../world.ts'
 
 export const idOf = ({ run }: ClaimAnswer): string => run?.id ?? ''
@@ -13,7 +13,7 @@ export function useSharedTarget(open: OpenStore, statusIn: (world: World) => Pro
   const world = useFreshWorld(() => openWorld(open))
   return {
     world,
-    hand: new OutboxHand(world),
+    publisher: new ManualPublisher(world),
     complete: (held: ClaimAnswer, outcome: Outcome = 'succeeded') =>
       world.store.runs.complete(completion(held, outcome), null),
     cancel: (held: ClaimAnswer) => world.store.runs.cancel(idOf(held), 'test', null),

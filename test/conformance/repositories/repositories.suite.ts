@@ -49,12 +49,12 @@ export function repositories(open: OpenStore): void {
     await store.repositories.learn(alone, id, 'now', 'publisher')
     const { items } = await store.audit.list({}, { limit: 1000, cursor: null })
     const names = [before, after, alone].map((name) => JSON.stringify(name))
-    const told = items.filter(({ type, data }) => {
+    const rows = items.filter(({ type, data }) => {
       return (
         type.startsWith('repository.') && names.some((name) => JSON.stringify(data).includes(name))
       )
     })
-    expect(told.map(({ type, actor }) => [type, actor])).toEqual([
+    expect(rows.map(({ type, actor }) => [type, actor])).toEqual([
       ['repository.merged', 'publisher'],
       ['repository.renamed', 'publisher'],
       ['repository.renamed', 'github'],
@@ -255,16 +255,16 @@ export function repositories(open: OpenStore): void {
 
   it('a webhook decided on under the new name is still known after the merge', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
-    const told = (repo: string) =>
+    const claimWebhook = (repo: string) =>
       world().store.runs.claim(
         pullRequestClaim({ repo, pr: 5, head: 'a' }, { webhookId: before }),
         null,
       )
     await learn(before, id)
     await claim(before, 'z')
-    await world().store.runs.complete(completion(await told(after), 'failed'), null)
+    await world().store.runs.complete(completion(await claimWebhook(after), 'failed'), null)
     await learn(after, id)
-    expect(await told(after)).toMatchObject({ process: false, reason: 'duplicate' })
+    expect(await claimWebhook(after)).toMatchObject({ process: false, reason: 'duplicate' })
   })
 
   it('jobs queued under both names are one queue after the merge', async () => {

@@ -94,8 +94,8 @@ export function claimTable(open: OpenStore): void {
       const subject = make()
       const webhookId = unique('delivery')
       await subject.bring('a', way, { webhookId })
-      const wish = { rerun: true, headMaking: false, webhookId }
-      expect(await subject.claim('a', wish)).toMatchObject({ reason, run: { round } })
+      const rerun = { rerun: true, headMaking: false, webhookId }
+      expect(await subject.claim('a', rerun)).toMatchObject({ reason, run: { round } })
       expect((await subject.run('a')).rerunWanted).toBe(reason === 'duplicate')
     })
 

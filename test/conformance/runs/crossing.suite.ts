@@ -20,12 +20,12 @@ export function crossing(open: OpenStore): void {
       world().store.runs.claim(jobClaim(key, 'subject two', { type }), null),
       innocent.claim('a'),
     ])
-    const told = results.map((result) =>
+    const reasons = results.map((result) =>
       result.status === 'fulfilled'
         ? result.value.reason
         : (result.reason as { code?: string }).code,
     )
-    expect(told).toEqual(['new', 'key_conflict', 'new'])
+    expect(reasons).toEqual(['new', 'key_conflict', 'new'])
   })
 
   it('heads claimed in a row without times are decided in that order', async () => {

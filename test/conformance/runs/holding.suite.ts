@@ -200,15 +200,15 @@ export function holding(open: OpenStore): void {
     it('is stored with everything it contained', async () => {
       const subject = make()
       const held = await subject.claim('a')
-      const said = {
+      const content = {
         verdict: 'failure',
         summary: 'two findings',
         description: 'short',
         targetUrl: 'https://example.org/',
         result: '{"n":2}',
       } as const
-      const run = await world().store.runs.complete(completion(held, 'succeeded', said), null)
-      expect(run).toMatchObject({ ...said, state: 'succeeded', outcome: 'succeeded' })
+      const run = await world().store.runs.complete(completion(held, 'succeeded', content), null)
+      expect(run).toMatchObject({ ...content, state: 'succeeded', outcome: 'succeeded' })
       expect(run.finishedAt).toBe(world().store.now())
       expect(await subject.run('a')).toEqual(run)
     })

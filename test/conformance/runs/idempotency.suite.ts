@@ -151,7 +151,7 @@ export function idempotency(open: OpenStore): void {
     const other = { ...token, secret: 'two' }
     expect(await world().store.tokens.create(other, onceOf(key))).toEqual(first)
     world().clock.move(1)
-    const anew = await world().store.tokens.create(other, onceOf(key, 'another'))
-    expect(anew.token.id).not.toBe(first.token.id)
+    const created = await world().store.tokens.create(other, onceOf(key, 'another'))
+    expect(created.token.id).not.toBe(first.token.id)
   })
 }

@@ -7,8 +7,8 @@ import { activeWays, endedWays, TestSubject, ways } from '../test-subject.ts'
 import { useWorld, type OpenStore } from '../world.ts'
 
 const orders = [
-  { told: 'with times', at: (n: number) => ({ eventAt: n }) },
-  { told: 'by arrival alone', at: () => ({}) },
+  { ordered: 'with times', at: (n: number) => ({ eventAt: n }) },
+  { ordered: 'by arrival alone', at: () => ({}) },
 ] as const
 
 export function returningHead(open: OpenStore): void {
@@ -24,7 +24,7 @@ export function returningHead(open: OpenStore): void {
     expect(await subject.isCurrent('b')).toBe(true)
   })
 
-  describe.each(orders)('$told', ({ at }) => {
+  describe.each(orders)('$ordered', ({ at }) => {
     it.each(activeWays)('A was %s when B came: A is done again and B gives way', async (way) => {
       const subject = new TestSubject(world())
       const first = await subject.bring('a', way, at(1))
@@ -120,7 +120,7 @@ export function returningHead(open: OpenStore): void {
   })
 
   describe('a rerun', () => {
-    const wish = { rerun: true, headMaking: false } as const
+    const rerun = { rerun: true, headMaking: false } as const
 
     it.each(ways)('of a key that is not current is refused, also when it is %s', async (way) => {
       const subject = new TestSubject(world())
@@ -128,7 +128,7 @@ export function returningHead(open: OpenStore): void {
       await subject.claim('b', { eventAt: 2 })
       const before = await subject.run('a')
       const refusal = { code: 'not_current' }
-      await expect(subject.claim('a', wish)).rejects.toMatchObject(refusal)
+      await expect(subject.claim('a', rerun)).rejects.toMatchObject(refusal)
       const { store } = world()
       await expect(store.runs.rerun(old.run!.id, 'person', null)).rejects.toMatchObject(refusal)
       expect(await subject.run('a')).toEqual(before)
@@ -142,7 +142,7 @@ export function returningHead(open: OpenStore): void {
       const subject = new TestSubject(world())
       await subject.bring('a', way, { eventAt: 1 })
       await subject.claim('b', { eventAt: 2 })
-      const named = { ...wish, headFromGitHub: true }
+      const named = { ...rerun, headFromGitHub: true }
       const again = await subject.claim('a', { ...named, eventAt: 3 })
       expect(again).toMatchObject({ reason, process: true, unclear: true, run: { round: 2 } })
       expect(await subject.state('b')).toBe('superseded')
@@ -153,7 +153,7 @@ export function returningHead(open: OpenStore): void {
       const subject = new TestSubject(world())
       await subject.bring('a', 'succeeded', { eventAt: 1 })
       await subject.claim('b', { eventAt: 5 })
-      const late = subject.claim('a', { ...wish, headFromGitHub: true, eventAt: 4 })
+      const late = subject.claim('a', { ...rerun, headFromGitHub: true, eventAt: 4 })
       await expect(late).rejects.toMatchObject({ code: 'not_current' })
       expect(await subject.isCurrent('b')).toBe(true)
     })
@@ -165,7 +165,7 @@ export function returningHead(open: OpenStore): void {
         const held = await subject.claim('a')
         const asked = await world().store.runs.rerun(held.run!.id, 'person', null)
         expect(asked).toMatchObject({ reason: 'duplicate', process: false })
-        await subject.claim('a', wish)
+        await subject.claim('a', rerun)
         await subject.complete(held, outcome)
         const next = await subject.run('a')
         expect(next).toMatchObject({ state: 'pending', round: 2, attempt: 1, rerunWanted: false })
@@ -181,7 +181,7 @@ export function returningHead(open: OpenStore): void {
     it('while active is forgotten when the run is cancelled', async () => {
       const subject = new TestSubject(world())
       const held = await subject.claim('a')
-      await subject.claim('a', wish)
+      await subject.claim('a', rerun)
       await world().store.runs.cancel(held.run!.id, 'person', null)
       expect(await subject.run('a')).toMatchObject({ state: 'cancelled', round: 1 })
       expect((await subject.run('a')).rerunWanted).toBe(false)
@@ -190,7 +190,7 @@ export function returningHead(open: OpenStore): void {
     it('while active is forgotten when the run is superseded', async () => {
       const subject = new TestSubject(world())
       await subject.claim('a', { eventAt: 1 })
-      await subject.claim('a', wish)
+      await subject.claim('a', rerun)
       await subject.claim('b', { eventAt: 2 })
       expect(await subject.run('a')).toMatchObject({ state: 'superseded', rerunWanted: false })
     })
@@ -198,7 +198,7 @@ export function returningHead(open: OpenStore): void {
     it('while active also follows a round that the sweeper had to end', async () => {
       const subject = new TestSubject(world(), { pendingTimeoutMs: 1000 })
       const pending = await subject.claim('a', { lease: null })
-      await subject.claim('a', wish)
+      await subject.claim('a', rerun)
       world().clock.move(1000)
       await world().store.runs.sweep(pending.run!.id)
       expect(await subject.run('a')).toMatchObject({ state: 'pending', round: 2 })
@@ -207,7 +207,7 @@ export function returningHead(open: OpenStore): void {
     it('while active knows the round before it as the last finished one', async () => {
       const subject = new TestSubject(world())
       const held = await subject.claim('a')
-      await subject.claim('a', wish)
+      await subject.claim('a', rerun)
       await subject.complete(held)
       expect(await subject.run('a')).toMatchObject({
         previousRunId: held.run?.id,

@@ -211,10 +211,10 @@ export function runVerbs(open: OpenStore): void {
         isAway ? Promise.reject(new GitHubNotAsked(gatewayError)) : says('a')(),
       )
       await runs.idle()
-      const owed = new PendingHeadChecks({ store: world().store, runs })
+      const checks = new PendingHeadChecks({ store: world().store, runs })
       const pass = async () => {
         const notes = new CatchUpNotes(() => false)
-        await owed.pass(notes)
+        await checks.pass(notes)
         const what = `the head of ${name.toLowerCase()}#5`
         return notes.report().skipped.filter((skipped) => skipped.what === what).length
       }

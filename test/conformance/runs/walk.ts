@@ -112,11 +112,11 @@ export class Walk {
 
   async #settle(step: Extract<Step, { verb: 'settle' }>): Promise<void> {
     const subject = this.subjects[0]!
-    const known = await this.world.store.runs.list(
+    const list = await this.world.store.runs.list(
       { type: subject.type },
       { limit: 100, cursor: null },
     )
-    const run = known.items[step.pick % Math.max(1, known.items.length)]
+    const run = list.items[step.pick % Math.max(1, list.items.length)]
     if (run === undefined) return
     const before = await subject.subject()
     const headSha = sha(step.head)

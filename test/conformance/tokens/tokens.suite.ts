@@ -201,10 +201,10 @@ export function tokens(open: OpenStore): void {
     })
 
     it('means both rows that turn out to be one repository', async () => {
-      const [known, stray] = [unique('acme/known'), unique('acme/stray')]
-      await world.store.repositories.learn(known, 51, 'now', 'test')
+      const [identified, stray] = [unique('acme/known'), unique('acme/stray')]
+      await world.store.repositories.learn(identified, 51, 'now', 'test')
       const limits = await limited(stray)
-      expect(await reaches(limits, known)).toBe(false)
+      expect(await reaches(limits, identified)).toBe(false)
       await world.store.repositories.learn(stray, 51, 'now', 'test')
       const { items } = await world.store.tokens.list(page)
       expect(await reaches(items[0]!.limits, stray)).toBe(true)

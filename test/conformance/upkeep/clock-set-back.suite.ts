@@ -5,7 +5,7 @@
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { grant, pullRequestClaim } from '../claims.ts'
-import { announced, identity, noAnswer, OutboxHand } from '../outbox/outbox-hand.ts'
+import { announced, identity, noAnswer, ManualPublisher } from '../outbox/manual-publisher.ts'
 import { TestSubject } from '../test-subject.ts'
 import { allDue, received } from '../inbox/webhooks.ts'
 import { day, minute, openWorld, second, type OpenStore, type World } from '../world.ts'
@@ -65,12 +65,12 @@ export function clockSetBack(open: OpenStore): void {
   it('a retry, a look and a deadline are near again, and a look begins early enough', async () => {
     const subject = new TestSubject(world, { announcement: announced })
     const { run } = await subject.claim('a')
-    const hand = new OutboxHand(world)
-    const anchor = await hand.leaseNamed('anchor')
-    await hand.send(anchor, noAnswer)
+    const publisher = new ManualPublisher(world)
+    const anchor = await publisher.leaseNamed('anchor')
+    await publisher.send(anchor, noAnswer)
     await setBack()
     const now = world.store.now()
-    const { dueAt, deadlineAt, protocol } = await hand.named(run!.id, 'anchor')
+    const { dueAt, deadlineAt, protocol } = await publisher.named(run!.id, 'anchor')
     expect(dueAt).toBeLessThanOrEqual(now + minute)
     expect(deadlineAt).toBeLessThanOrEqual(now + 7 * day)
     expect(protocol.doubt!.since).toBeLessThanOrEqual(now)
@@ -101,11 +101,11 @@ export function clockSetBack(open: OpenStore): void {
 
   it('a block that another process sets is left alone by one that stands still', async () => {
     world.clock.move(-10 * minute)
-    const mending = world.store.outbox.lease({ limit: 1, progressMax: 0 })
+    const leasing = world.store.outbox.lease({ limit: 1, progressMax: 0 })
     world.clock.move(30 * second)
     const until = world.store.now() + minute
     await world.store.outbox.blockIdentity(identity, until, 'limit', 'publisher')
-    await mending
+    await leasing
     expect(await world.store.outbox.blockedUntil(identity)).toBe(until)
   })
 

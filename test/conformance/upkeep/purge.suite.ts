@@ -221,8 +221,11 @@ export function purging(open: OpenStore): void {
     await purge()
     const late = await subject.claim('a', { eventAt: 4 })
     expect(late).toMatchObject({ reason: 'stale-event', run: { round: 2 } })
-    const [told] = await subject.audits('a')
-    expect(told).toMatchObject({ type: 'run.skipped', data: { reason: 'stale-event', round: 2 } })
+    const [skipped] = await subject.audits('a')
+    expect(skipped).toMatchObject({
+      type: 'run.skipped',
+      data: { reason: 'stale-event', round: 2 },
+    })
   })
 
   it('a head that comes back after its superseded run was purged has a new round', async () => {
@@ -330,13 +333,13 @@ export function purging(open: OpenStore): void {
     const now = world.store.now()
     await outbox.blockIdentity('id:1', now + day, 'limit', 'publisher')
     await outbox.blockIdentity('id:2', now + 60 * day, 'limit', 'publisher')
-    const known = async () => (await outbox.budgets()).map(({ identity }) => identity)
+    const identities = async () => (await outbox.budgets()).map(({ identity }) => identity)
     world.clock.move(30 * day)
     await purge()
-    expect(await known()).toEqual(['id:1', 'id:2'])
+    expect(await identities()).toEqual(['id:1', 'id:2'])
     world.clock.move(1)
     await purge()
-    expect(await known()).toEqual(['id:2'])
+    expect(await identities()).toEqual(['id:2'])
   })
 
   it('more than one bite is purged to the end', async () => {

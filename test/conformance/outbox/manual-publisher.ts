@@ -42,7 +42,7 @@ export const noAnswer: AttemptEnd = {
   looks: 2,
 }
 
-export class OutboxHand {
+export class ManualPublisher {
   readonly #on: { readonly store: Store }
 
   constructor(on: { readonly store: Store }) {
@@ -122,7 +122,7 @@ export class OutboxHand {
   }
 
   /** What the audit tells of a delivery, oldest first. */
-  async told(deliveryId: string): Promise<readonly string[]> {
+  async auditTypes(deliveryId: string): Promise<readonly string[]> {
     const { items } = await this.store.audit.list({ deliveryId }, { limit: 1000, cursor: null })
     return items.toReversed().map(({ type }) => type)
   }
