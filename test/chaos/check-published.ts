@@ -5,11 +5,11 @@
 import type { PullStory } from './publish-world.ts'
 
 export interface Expected {
-  /** Requests that GitHub received and never answered to: they may be asked once more. */
+  /** Requests that GitHub received but never answered. Each may be sent once more. */
   readonly lost?: Partial<PullStory['received']>
 }
 
-/** With nothing written that was not needed. */
+/** Also checks that GitHub received no more requests than were needed. */
 export function checkPublished(story: PullStory, { lost = {} }: Expected = {}): string[] {
   const { comments, statuses, received } = story
   const texts = comments.flatMap(({ versions }) => versions.map(({ body }) => body))
@@ -25,7 +25,7 @@ export function checkPublished(story: PullStory, { lost = {} }: Expected = {}): 
   return [...checkShownNow(story), ...wrong.map((what) => `#${story.number} ${what}`)]
 }
 
-/** Whatever came on the way. */
+/** Checks only what GitHub shows now, whatever was written before. */
 export function checkShownNow({ number, comments, statuses, summary }: PullStory): string[] {
   const live = comments.filter(({ deletedAt }) => deletedAt === null)
   const status = statuses.at(-1)?.state ?? 'none'

@@ -7,9 +7,9 @@ import { once } from 'node:events'
 
 export interface Child {
   readonly process: ChildProcess
-  /** Resolves when the program has loaded and waits in `begin`. */
+  /** Resolves when the program has loaded and waits in `untilLetGo`. */
   readonly ready: Promise<void>
-  /** `word` reaches the program through `untilLetGo`. */
+  /** The start signal. `untilLetGo` resolves with `word` in the program. */
   go(word?: object): void
   /** What the program sent with `report`; rejects when it ended without a report. */
   readonly report: Promise<unknown>
@@ -54,7 +54,7 @@ function message(child: ChildProcess, kind: string): Promise<unknown> {
   })
 }
 
-/** Starts several and lets them all go at one moment. */
+/** Starts several processes and sends all of them the start signal at the same moment. */
 export async function startTogether(program: string, configs: object[]): Promise<Child[]> {
   const children = configs.map((config) => startChild(program, config))
   await Promise.all(children.map(({ ready }) => ready))
@@ -65,7 +65,7 @@ export async function startTogether(program: string, configs: object[]): Promise
 /** In the child: what the parent started it with. */
 export const settings = (): unknown => JSON.parse(process.argv[2] ?? 'null')
 
-/** In the child: says that it is ready, and resolves with the parent's word when it lets go. */
+/** In the child: reports that it is ready. Resolves with the parent's start signal. */
 export function untilLetGo(): Promise<unknown> {
   process.once('disconnect', () => process.exit(1))
   // A listener keeps the process alive until its parent ends it.

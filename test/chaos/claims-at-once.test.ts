@@ -17,7 +17,7 @@ import type { ClaimConfig, ClaimResult } from './claim-program.ts'
 import { claimOf, sha } from './claims.ts'
 import { openStore, type Database } from './open-store.ts'
 
-// Many processes on a busy machine take their time to start.
+// Many processes take long to start on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const processes = 4
@@ -70,7 +70,7 @@ describe.each(['postgres', 'sqlite'] as const)('on %s', (kind) => {
     return items
   }
 
-  /** One active run, the newest head's; everything else gave way or was never worked on. */
+  /** Expects one active run, that of the newest head. All others are superseded or skipped. */
   async function expectOnlyNewest(pr: number): Promise<void> {
     const runs = await runsOf(pr)
     expect(runs).toHaveLength(heads.length)
@@ -127,7 +127,7 @@ describe.each(['postgres', 'sqlite'] as const)('on %s', (kind) => {
       reasons.push(unclear ? `${reason}, unclear` : reason)
     }
     await Promise.all(nodes.map((node) => node.close()))
-    // One of them may have come back: GitHub is asked, and until then each follows.
+    // Each head may have come back, so GitHub is asked. Until it answers, the last arrival counts.
     const followed = 'superseded-prior, unclear'
     expect(reasons).toEqual(heads.map((_, i) => (i === 0 ? 'new' : followed)))
     await expectOnlyNewest(1)

@@ -19,7 +19,7 @@ enableCompileCache(config.cache)
 const { pino } = await import('pino')
 const { compose } = await import('../../src/compose.ts')
 const { loadSettings } = await import('../../src/settings/load-settings.ts')
-// Only a process that ends by itself would write it.
+// A killed process does not write its cache of compiled code.
 flushCompileCache()
 await untilLetGo()
 const flags = { databaseUrl: config.databaseUrl, port: '0' }

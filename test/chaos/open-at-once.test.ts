@@ -17,7 +17,7 @@ import { startChild, startTogether, type Child } from './child.ts'
 import type { OpenConfig } from './open-program.ts'
 import { openStore } from './open-store.ts'
 
-// Many processes on a busy machine take their time to start.
+// Many processes take long to start on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 let folder: string

@@ -23,7 +23,7 @@ import { until } from '../scenarios/until.ts'
 import { withGates } from './faulty-driver.ts'
 import { openDriver, openStore, storeOver } from './open-store.ts'
 
-/** The numbers of the locks that the gates are. */
+/** The numbers of the advisory locks that serve as gates. */
 const [attempts, outcomes, deliveries, budgets, inserts, audits] = [1, 2, 3, 4, 5, 6]
 
 let database: Awaited<ReturnType<typeof freshDatabase>>
@@ -69,7 +69,7 @@ async function open(gate: number): Promise<void> {
   await gates.query('SELECT pg_advisory_unlock($1)', [gate])
 }
 
-/** Resolves when somebody stands before it. */
+/** Resolves when a statement waits at the gate. */
 const reached = (gate: number) =>
   until(
     () =>
@@ -98,7 +98,7 @@ it('a report during the storing of an attempt prevents sending the old version',
   const { id, versionSeq, attemptId } = await anchor()
   expect({ versionSeq, attemptId }).toEqual({ versionSeq: 2, attemptId: null })
   expect(await here.outbox.attemptsOf(id)).toEqual([])
-  // What was not sent took nothing from the budget.
+  // A version that was not sent took nothing from the budget.
   const [budget] = await here.outbox.budgets()
   expect(budget?.seconds ?? []).toEqual([])
 })
@@ -164,7 +164,7 @@ async function sendingOne(publisher: Store) {
   return { publish, end: () => sending.end(leased, attempt, sentEnd()) }
 }
 
-/** Somebody waits for what another transaction holds. */
+/** Resolves when a transaction waits for a lock of another one. */
 const blocked = () =>
   until(
     () => gates.query(`SELECT 1 FROM pg_locks WHERE locktype <> 'advisory' AND NOT granted`),

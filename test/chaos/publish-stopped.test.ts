@@ -13,11 +13,11 @@ import { onPostgres } from '../scenarios/place.ts'
 import type { Server } from '../scenarios/server.ts'
 import { until } from '../scenarios/until.ts'
 import { checkPublished, checkShownNow } from './check-published.ts'
-import type { FatalStep, Publication } from './publish-fate.ts'
-import { fated, metWords, publications, unshared } from './publish-fate.ts'
+import type { PublishStep, Publication } from './publish-signal.ts'
+import { signalAt, signalWords, publications, unshared } from './publish-signal.ts'
 import { leasePatienceMs, PublishWorld, shortWaits, type PullStory } from './publish-world.ts'
 
-// Two leases and a settling read, on a machine that is busy with others.
+// Two leases and a settling read, on a busy machine.
 vi.setConfig({ testTimeout: 180_000 })
 
 interface Under {
@@ -37,17 +37,17 @@ async function openWorld({ onTestFinished }: TestContext): Promise<Under> {
   return { world, stories: Object.fromEntries(stopped) as Under['stories'], all, stopped }
 }
 
-/** A server that stands still at this step of all four. */
-async function stopAt(step: FatalStep, { world, stories }: Under): Promise<Server> {
+/** A server that is stopped at this step of all four publications. */
+async function stopAt(step: PublishStep, { world, stories }: Under): Promise<Server> {
   const of = publications.map((on) => ({ on, pr: stories[on].number }))
-  const server = await world.start({ ...shortWaits, ...fated({ step, signal: 'SIGSTOP', of }) })
-  await Promise.all(publications.map((on) => stories[on].approach(on, server.admin)))
-  for (const on of publications) void stories[on].dare(on, server.admin)
-  await server.command.printed(new RegExp(`(${metWords})`))
+  const server = await world.start({ ...shortWaits, ...signalAt({ step, signal: 'SIGSTOP', of }) })
+  await Promise.all(publications.map((on) => stories[on].makeStepsBefore(on, server.admin)))
+  for (const on of publications) void stories[on].makeLastStep(on, server.admin)
+  await server.command.printed(new RegExp(`(${signalWords})`))
   return server
 }
 
-/** Resolves when the stopped one has told, too late, how what it was stopped at ended. */
+/** Resolves when the stopped server has stored the outcomes of its attempts, too late. */
 async function untilStoredLate(stopped: readonly Stopped[], client: Client): Promise<void> {
   const hasLateAttempt = async ([on, story]: Stopped): Promise<boolean> => {
     const channel = on.startsWith('comment') ? 'github-comment' : 'github-status'
@@ -60,7 +60,7 @@ async function untilStoredLate(stopped: readonly Stopped[], client: Client): Pro
   )
 }
 
-/** Resolves when GitHub shows the end of every run, once. */
+/** Resolves when GitHub shows how every run ended, once each. */
 async function untilShown(all: readonly PullStory[]): Promise<void> {
   await until(
     async () => all.flatMap((story) => checkShownNow(story)),
@@ -109,14 +109,14 @@ it.concurrent('a server stopped after requests left: late effects are corrected'
   const { world, stories, all, stopped } = await openWorld(test)
   const lost = world.pull(publications.length + 1)
   const frozen = await world.start({ ...shortWaits, ...unshared })
-  await Promise.all(publications.map((on) => stories[on].approach(on, frozen.admin)))
+  await Promise.all(publications.map((on) => stories[on].makeStepsBefore(on, frozen.admin)))
   const { delayedCommit, hang } = world.github.faults
   const held = [
     ...publications.map((on) => world.hold(delayedCommit(), on, stories[on])),
     world.hold(hang(), 'comment-create', lost),
   ]
-  for (const on of publications) void stories[on].dare(on, frozen.admin)
-  void lost.dare('comment-create', frozen.admin)
+  for (const on of publications) void stories[on].makeLastStep(on, frozen.admin)
+  void lost.makeLastStep('comment-create', frozen.admin)
   await until(
     async () => held.map(({ hits }) => hits),
     (hits) => hits.every((count) => count === 1),
@@ -127,7 +127,7 @@ it.concurrent('a server stopped after requests left: late effects are corrected'
   for (const fault of held) fault.release()
   const lateOnes = stories['comment-create'].comments
   expect(lateOnes, 'a second comment').toHaveLength(2)
-  // Found by whoever took over, before the late one says a word.
+  // The second server found them before the first server stores its late outcome.
   const { 'comment-create': doubled, ...others } = stories
   await untilShown(Object.values(others))
   frozen.command.child.kill('SIGCONT')

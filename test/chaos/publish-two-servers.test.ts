@@ -31,8 +31,8 @@ async function startPair(
   return { world, servers, stories }
 }
 
-/** All runs at once, each asked of both servers at once; resolves when all of it is shown. */
-async function everywhere(
+/** Sends this request of all runs to both servers at once. Resolves when all of it is shown. */
+async function requestOfBoth(
   { servers, stories }: Pair,
   step: 'claim' | 'reportStatus' | 'complete',
 ): Promise<void> {
@@ -49,11 +49,11 @@ it.concurrent('two servers show each of twenty runs once, as fast as one', async
   const pair = await startPair(test, 20, { HOLDFAST_WRITE_SPACING_MS: String(spacingMs) })
   let seen = 0
   for (const step of ['claim', 'reportStatus', 'complete'] as const) {
-    await everywhere(pair, step)
+    await requestOfBoth(pair, step)
     const writes = writesOf(pair.world).slice(seen)
     seen += writes.length
     const spannedMs = writes.at(-1)!.at - writes[0]!.at
-    // Two that did not know of each other would take half as long.
+    // Two servers without a shared budget would take half as long.
     expect(spannedMs, step).toBeGreaterThan(0.8 * spacingMs * (writes.length - 1))
   }
   expect(pair.stories.flatMap((story) => checkPublished(story))).toEqual([])
@@ -63,7 +63,7 @@ it.concurrent('two servers share the budget of a minute', async (test) => {
   const pair = await startPair(test, 30, { HOLDFAST_WRITES_PER_MINUTE: '40' })
   const { world, servers, stories } = pair
   await Promise.all(stories.map((story, index) => story.claim(servers[index % 2]!.admin)))
-  // Those in a queue wait for their turn at first, then for the budget.
+  // Deliveries in a queue first wait for their turn, then for the budget.
   await until(
     async () => writesOf(world).length,
     (count) => count >= 40,

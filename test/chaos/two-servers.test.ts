@@ -30,7 +30,7 @@ afterEach(async () => {
   await place.remove()
 })
 
-/** Several senders at once, until as much has happened as is wanted and all of it was sent. */
+/** Several senders at once, until enough has happened and everything was sent. */
 async function sendAll(
   plan: WebhookPlan,
   send: (delivery: PlannedDelivery) => Promise<void>,
@@ -66,7 +66,7 @@ it('a webhook sent to both servers at once creates one run, and neither refuses 
   expect(checkIntake(plan.events, answered, seen), `seed ${seed}`).toEqual([])
   for (const { guids } of plan.events) {
     const of = sent.filter(({ guid }) => guids.includes(guid))
-    // A second GUID is news only where another event of the pull request came in between.
+    // A second GUID is a new event only if another event of the pull request came in between.
     const taken = seen.inbox.filter(
       ({ webhook_id, duplicate_of }) => guids.includes(webhook_id) && duplicate_of === null,
     )

@@ -9,10 +9,10 @@ import type { Below } from '../seed.ts'
 
 export const webhookSecret = 'a-webhook-secret-for-chaos'
 
-/** One thing that happened; it may be told of several times. */
+/** One event. GitHub may send several webhooks about it. */
 export interface PlannedEvent {
   readonly pr: number
-  /** The pull request's first is 0. */
+  /** The number of the event in its pull request, from 0. */
   readonly step: number
   readonly baseSha: string
   readonly headSha: string
@@ -28,7 +28,7 @@ export interface PlannedDelivery {
 
 const openAtOnce = 12
 const stepsMax = 6
-/** How many deliveries one may be overtaken by. */
+/** How many webhooks may overtake one. */
 const disorder = 8
 
 interface PullRequest {
@@ -37,7 +37,7 @@ interface PullRequest {
   readonly sent: number
 }
 
-/** Endless: pull requests end and others begin, until `finish`. */
+/** Endless: some pull requests end and others begin, until `finish`. */
 export class WebhookPlan {
   readonly events: PlannedEvent[] = []
   readonly #below: Below
@@ -50,12 +50,12 @@ export class WebhookPlan {
     this.#below = below
   }
 
-  /** Nothing new happens; what is on its way is still to be sent. */
+  /** Ends new events. Webhooks that are not sent yet are still sent. */
   finish(): void {
     this.#finishing = true
   }
 
-  /** Undefined when all is sent. */
+  /** The next webhook; undefined when all are sent. */
   next(): PlannedDelivery | undefined {
     while (!this.#finishing && this.#ahead.length < disorder) this.#ahead.push(...this.#happen())
     return this.#ahead.splice(this.#below(this.#ahead.length), 1)[0]

@@ -53,7 +53,7 @@ describe.each(databases)('a command with and without a server on $name', ({ name
   const through = (...argv: string[]) =>
     ask({ HOLDFAST_URL: url, HOLDFAST_TOKEN: adminToken }, argv)
 
-  /** Asked again where they differ: the server may have gone on publishing in between. */
+  /** Both are asked again if they differ, because the server may have published in between. */
   async function same(...argv: string[]): Promise<string> {
     const answers = async () => ({ here: await straight(...argv), there: await through(...argv) })
     const isSame = ({ here, there }: Awaited<ReturnType<typeof answers>>): boolean =>
@@ -97,7 +97,7 @@ describe.each(databases)('a command with and without a server on $name', ({ name
     const { id } = (await admin.claim(newPullRequest()('head'))).body.run
     const list = await through('deliveries', '--run', id, '--channel', 'github-status', '--json')
     const [{ id: delivery }] = (JSON.parse(list.stdout) as { items: [{ id: string }] }).items
-    // Sent by now or not: the one is confirmed, the other answers as it is.
+    // It may be sent by now or not: `confirm` ends with SENT in both cases.
     for (const way of [straight, through]) {
       const confirmed = await way('deliveries', 'confirm', delivery, '--json')
       expect(JSON.parse(confirmed.stdout)).toMatchObject({ id: delivery, status: 'SENT' })
@@ -127,7 +127,7 @@ describe.each(databases)('a command with and without a server on $name', ({ name
   })
 
   it('reports the same store in doctor', async () => {
-    // The tests' own cluster forgets what a power cut interrupts, which is what doctor is for.
+    // The tests' cluster does not sync to disk, which doctor reports.
     const problems = name === 'PostgreSQL' ? ['store.durability'] : []
     for (const way of [straight, through]) {
       const { code, stdout } = await way('doctor', '--json')
@@ -144,7 +144,7 @@ describe.each(databases)('a command with and without a server on $name', ({ name
     const { id } = (await admin.claim(newPullRequest()('head'))).body.run
     await straight('runs', 'cancel', id)
     await place.tamper('UPDATE run SET finished_at = 1')
-    // What it announced is sent first; until then it is kept.
+    // A run is kept until its announcements are sent.
     const purged = () => straight('purge', '--json')
     await until(purged, ({ stdout }) => JSON.parse(stdout).runs === 1)
     expect((await straight('migrate')).stdout).toMatch(/ is up to date: schema \d+\.\n$/)
