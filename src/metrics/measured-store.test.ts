@@ -51,7 +51,7 @@ it('a repeated completion is counted once', async () => {
 
 it('a lost lease is reported, by a claim and by the sweeper', async () => {
   const subject = new TestSubject(world)
-  await subject.bring('a', 'expired')
+  await subject.putInState('a', 'expired')
   await subject.claim('a')
   expect(counted).toEqual(['new', 'reclaimed', 'lost'])
   const other = new TestSubject(world)

@@ -18,7 +18,7 @@ export function auditCauses(open: OpenStore): void {
 
   const rows = () => rowsWithCauses(world.store)
 
-  /** `type of cause → type`, in the order of ids. */
+  /** Lines `type of cause → type`, in the order of ids. */
   async function causeLines(
     isWanted: (row: AuditRow) => boolean = () => true,
   ): Promise<readonly string[]> {

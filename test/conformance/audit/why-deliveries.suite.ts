@@ -23,7 +23,7 @@ const announced = {
     statusContext: 'acme/review',
   },
 }
-/** Of what is found out without sending anything. */
+/** Findings that need no write to GitHub. */
 const findings = new Set<string>(['budget', 'looked', 'settled', 'scanned', 'look_failed'])
 const trouble = { code: 'forbidden', text: 'GitHub answered 403' }
 
@@ -48,7 +48,7 @@ export function whyDeliveries(open: OpenStore): void {
     return found
   }
 
-  /** One step with every delivery that is due. */
+  /** Makes one step with every delivery that is due. */
   async function step(
     end: (name: string, delivery: Delivery) => AttemptEnd | Finding,
   ): Promise<void> {
@@ -60,7 +60,7 @@ export function whyDeliveries(open: OpenStore): void {
         await outbox.record(lease, came as Finding)
         continue
       }
-      // A commit has one status after the other; none is ever changed.
+      // Each status of a commit is a new one; none is ever edited.
       const isNew = providerId === null || delivery.channel === 'github-status'
       const action = isNew ? 'create' : 'edit'
       const request = {
@@ -115,7 +115,7 @@ export function whyDeliveries(open: OpenStore): void {
     const lost = { code: 'unanswered', text: 'the answer never came' }
     const changed = { providerId: '77', url: null, current: false }
 
-    /** After a lost answer what is sent is read again; `read` says what that finds. */
+    /** After a lost answer the output is read again; `read` says what that read finds. */
     async function sendAndRead(waitMs: number, read: () => Finding): Promise<void> {
       await step(() => ({ what: 'in_doubt', trouble: lost, after: null, looks: 1 }))
       for (let again = 0; again < 20; again += 1) {

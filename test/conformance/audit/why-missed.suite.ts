@@ -11,7 +11,7 @@ import type { Store } from '../../../src/store.ts'
 import { StoryWorld } from './story-world.ts'
 import { useWorld, type OpenStore } from '../world.ts'
 
-/** What is said of a pull request that nothing is known about. */
+/** What `why` says about an unknown pull request. */
 async function unknown(store: Store): Promise<NotFoundError> {
   const error: unknown = await explain(store, 'acme/unheard#9').catch((failed: unknown) => failed)
   if (!(error instanceof NotFoundError)) throw new Error('something is known about it')
@@ -38,7 +38,7 @@ export function whyMissed(open: OpenStore): void {
     expect(second).toMatch(/^Set the same secret in the webhook on GitHub and in GITHUB_WEB/)
   })
 
-  it('wrong tokens do not hide a refused webhook, neither in why nor in doctor', async () => {
+  it('wrong tokens hide a refused webhook neither in why nor in doctor', async () => {
     const { store, clock } = world()
     clock.move(1000)
     await store.tokens.noteRefusals([{ address: '140.82.115.1', what: 'signature', count: 40 }])

@@ -1,6 +1,6 @@
 /**
- * The real channels over the real client, before a simulated GitHub: as an App or as a user. Time
- * stands still unless a test moves it, and the simulator counts what it received.
+ * The real channels over the real client, against a simulated GitHub, as an App or as a user. Time
+ * does not pass unless a test moves it, and the simulator counts what it received.
  */
 import { type ChannelName } from '../../../src/channels/github-channels.ts'
 import type { Channel, Prepared, LookResult, Target, Written } from '../../../src/channel.ts'
@@ -25,7 +25,7 @@ export type Way = 'in the process' | 'over HTTP'
 
 const ownToken = 'ghp_ours0123456789'
 const strangersToken = 'ghp_strangers0123456789'
-/** Far ahead of all that a test lets pass. */
+/** A deadline later than any time that a test reaches. */
 export const inTime = 1_000_000_000
 
 export const firstKey: MarkerKey = { id: 'k1', secret: 'the first secret' }
@@ -53,7 +53,7 @@ export class ChannelWorld {
     const watch = watchAnswers(served === null ? github.fetch : fetch)
     this.close = async () => {
       await served?.close()
-      // What we ask and are answered has GitHub's own form, in every test.
+      // Every request and every answer has the form that GitHub describes, in every test.
       if (watch.problems.length > 0) throw new Error(watch.problems.join('\n'))
     }
     const shared = { clock, fetch: watch.fetch }
@@ -137,7 +137,7 @@ export class ChannelWorld {
     return await this.channel(name).write(target, prepared, sendBy)
   }
 
-  /** The same channel, with the same keys, in the hands of somebody else. */
+  /** Writes with the same channel and the same keys, but as another account. */
   async writeAsStranger(name: ChannelName, content: unknown): Promise<Written> {
     const target = this.target()
     const channel = this.#strangers.get(name)!

@@ -70,7 +70,7 @@ export function catchingUp(open: OpenStore): void {
     expect(new Set(await names())).toEqual(new Set([identified, unverified]))
     clock.move(2 * hour)
     expect(await names()).toEqual([])
-    // Told of again, it is in use again.
+    // After a new event, the repository is in use again.
     await store.repositories.learn(identified, 73, store.now(), 'test')
     expect(await names()).toEqual([identified])
   })
@@ -112,7 +112,7 @@ export function catchingUp(open: OpenStore): void {
       for (const quiet of found.items) await store.catchUp.noteQuietLooked(quiet)
       return [...found.items.map(({ name }) => name), `then ${found.next.length}`]
     }
-    // Whatever other tests have left comes before.
+    // Repositories of other tests come first.
     const turns: string[] = []
     for (let at = 0; at < 40; at += 1) turns.push(...(await look()))
     const ours = turns.filter((name) => names.includes(name))
@@ -149,7 +149,7 @@ export function catchingUp(open: OpenStore): void {
       expect(next.unclear).toBe(true)
       return { subject, held: next, run: next.run! }
     }
-    /** Of all that is due, also of other subjects: the look that is owed for this run. */
+    /** Takes all due head checks, also of other subjects. Returns the one of this run. */
     const take = async (runId: string | undefined) => {
       let own: TakenHeadCheck | null = null
       for (;;) {
@@ -222,7 +222,7 @@ export function catchingUp(open: OpenStore): void {
       },
     )
 
-    it('is decided by GitHub though a worker has skipped it meanwhile', async () => {
+    it('is decided by GitHub although a worker has skipped it meanwhile', async () => {
       const { subject, held, run } = await undecided()
       await subject.complete(held, 'skipped')
       world().clock.move(minute)
@@ -277,9 +277,9 @@ export function catchingUp(open: OpenStore): void {
       const subject = new TestSubject(world(), { onNewer: 'queue' })
       const [id, renamed] = [7300, unique('acme/renamed')]
       await store.repositories.learn(subject.repo, id, 'now', 'test')
-      await subject.bring('0', 'succeeded', { eventAt: 4 })
+      await subject.putInState('0', 'succeeded', { eventAt: 4 })
       const stray = { repo: renamed, eventAt: 5 }
-      await subject.bring('a', 'succeeded', stray)
+      await subject.putInState('a', 'succeeded', stray)
       const first = await subject.claim('b', stray)
       await subject.claim('c', { ...stray, eventAt: 6 })
       const back = await subject.claim('b', { repo: renamed })

@@ -107,7 +107,7 @@ function settling(open: OpenStore): void {
 
   it('that the current state refuses is an outcome, not an error', async () => {
     const subject = new TestSubject(world())
-    await subject.bring('a', 'succeeded', { eventAt: 1 })
+    await subject.putInState('a', 'succeeded', { eventAt: 1 })
     await subject.claim('b', { eventAt: 2 })
     const entry = await received(world().store)
     const rerun = subject.claimOf('a', { rerun: true, headMaking: false })
@@ -137,7 +137,7 @@ function settling(open: OpenStore): void {
     const subjects = Array.from({ length: 30 }, () => new TestSubject(world()))
     const entries = await Promise.all(subjects.map(() => received(world().store)))
     const taken = new TestSubject(world())
-    await taken.bring('a', 'succeeded', { eventAt: 1 })
+    await taken.putInState('a', 'succeeded', { eventAt: 1 })
     await taken.claim('b', { eventAt: 2 })
     const odd = await received(world().store)
     const refused = claiming(taken.claimOf('a', { rerun: true, headMaking: false }))
@@ -203,7 +203,7 @@ function refusing(open: OpenStore): void {
 
   it('leaves an existing run unchanged', async () => {
     const subject = new TestSubject(world())
-    await subject.bring('a', 'failed', { eventAt: 1 })
+    await subject.putInState('a', 'failed', { eventAt: 1 })
     const before = await subject.run('a')
     await refuse(subject, 'a')
     expect(await subject.run('a')).toEqual(before)

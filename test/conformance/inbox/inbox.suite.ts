@@ -304,7 +304,7 @@ function waiting(open: OpenStore): void {
 
   it('and is replayed does not repeat a rerun', async () => {
     const subject = new TestSubject(world())
-    await subject.bring('a', 'succeeded')
+    await subject.putInState('a', 'succeeded')
     const entry = await received(world().store)
     const { webhookId } = entry
     const act = claiming(subject.claimOf('a', { rerun: true, headMaking: false, webhookId }))
@@ -359,7 +359,7 @@ function waiting(open: OpenStore): void {
       { repo: subject.repo, pr: 5, head: 'a' },
       { type: subject.type, webhookId: entry.webhookId },
     )
-    await subject.bring('a', 'failed', { webhookId: entry.webhookId })
+    await subject.putInState('a', 'failed', { webhookId: entry.webhookId })
     const { claims } = await world().store.inbox.finish(decided(entry, claiming(claim)))
     expect(claims).toMatchObject([{ reason: 'duplicate', process: false }])
   })

@@ -1,5 +1,5 @@
 /**
- * Verbs that have the same effect and answer when they are done twice, and why that is intended.
+ * Verbs that have the same effect and answer when they run twice, and why that is intended.
  * `lost-commit-cases.test.ts` checks this for these verbs and for no other.
  */
 export const harmlessTwice: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 /**
- * Every verb of the store that writes, each with what must be there before it: `ask` is called
- * around the one call whose COMMIT is lost. A name may have a case behind its comma.
+ * Every verb of the store that writes, each with what must exist before it. `ask` wraps the one
+ * call whose COMMIT is lost. After a comma, a name says which case of the verb it is.
  */
 import { allRights } from '../../../src/channels/github-channels.ts'
 import type { IdempotencyKey, Store } from '../../../src/store.ts'
@@ -13,7 +13,7 @@ import { claiming, decided, newWebhook, received } from '../inbox/webhooks.ts'
 type Scenarios = Readonly<Record<string, Scenario>>
 
 let pulls = 0
-/** A pull request nobody else uses. */
+/** A pull request that no other case uses. */
 const nextPull = (): number => ++pulls
 
 const claimAt = (pr: number, head = 'a', shown = false) =>
@@ -28,7 +28,7 @@ const pending = async (store: Store, type = 'review') => {
   return await store.runs.claim(claim, null)
 }
 
-/** Two heads of one second: which one is the head has to be asked. */
+/** Two heads of the same second, so that GitHub must be asked which one is the newest. */
 async function undecidedRun(store: Store): Promise<Run> {
   const pr = nextPull()
   await store.runs.claim({ ...claimAt(pr, 'a'), eventAt: 5000 }, null)
@@ -37,7 +37,10 @@ async function undecidedRun(store: Store): Promise<Run> {
   return run
 }
 
-/** Its number on GitHub. Nobody has looked at it, and it is before all others of this moment. */
+/**
+ * Creates a repository that was never checked, and returns its id on GitHub. The ids decrease, so
+ * that it comes before all others that were used at the same moment.
+ */
 async function usedRepository(store: Store): Promise<number> {
   const repoId = 2_000_000 - nextPull()
   const names = { repo: `acme/used-${repoId}`, pr: nextPull(), head: 'a' }
@@ -184,7 +187,7 @@ const otherVerbs: Scenarios = {
   },
   'audit.number': async (store, ask, query) => {
     await pending(store)
-    // Readers of the audit would place it themselves.
+    // The test reads the table itself, because a read of the audit would number the row.
     const waiting = async () => (await query('SELECT id FROM audit WHERE seq IS NULL')).length > 0
     const before = await waiting()
     await ask(() => store.audit.number())
@@ -228,7 +231,7 @@ const otherVerbs: Scenarios = {
   },
 }
 
-/** One delivery that is due and nobody's. */
+/** One delivery that is due and not leased. */
 async function oneDue(store: Store): Promise<{ publisher: ManualPublisher; runId: string }> {
   const publisher = new ManualPublisher({ store })
   await publisher.publish()
@@ -241,7 +244,7 @@ const outboxVerbs: Scenarios = {
     const { publisher } = await oneDue(store)
     const leased = await ask(() => publisher.lease())
     for (const one of leased) await publisher.send(one)
-    // Both are due at once, and which one comes first is nobody's promise.
+    // Both are due at the same time, in no defined order.
     return leased.map(({ delivery }) => delivery.name).toSorted()
   },
   'outbox.beginAttempt': async (store, ask) => {
@@ -352,7 +355,7 @@ const outboxVerbs: Scenarios = {
     const found = await ask(() => store.outbox.closeForgotten(100))
     return [found, (await publisher.named(runId, 'status')).announces]
   },
-  // The last one that publishes: what was shown is read again from now on, as time passes.
+  // The last case that publishes, because after it Holdfast reads again what it has shown.
   'outbox.noteRestore': async (store, ask) => {
     const { publisher, runId } = await oneDue(store)
     await ask(() => store.outbox.noteRestore())
@@ -374,7 +377,7 @@ async function failed(store: Store): Promise<string> {
   return id
 }
 
-/** The outbox comes first: what a start makes, its first key, is still to be made then. */
+/** The outbox comes first, because its first marker key must not exist yet. */
 export const allScenarios: readonly [string, Scenario][] = Object.entries({
   ...outboxVerbs,
   ...catchUpVerbs,

@@ -1,8 +1,8 @@
 /**
  * Goal: two pull requests share a commit, and on PostgreSQL their check runs are stored at the same
- * time. GitHub shows the newest check run: it must be of the run whose result counts, although
- * neither transaction can see what the other has written.
- * Method: the test locks the table of runs until both have written theirs and ask about the other.
+ * time. GitHub shows the newest check run: it must belong to the run whose result counts, although
+ * neither transaction can see what the other has written. Method: the test locks the table of runs
+ * until both have written their check run and ask about the other.
  */
 import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -42,7 +42,7 @@ const claim = (repo: string, pr: number): Promise<ClaimAnswer> => {
   return stores[0].runs.claim(pullRequestClaim({ repo, pr, head: 'a' }, own), null)
 }
 
-/** Each has come as far as to ask for runs, or waits for the other; then they go on. */
+/** Resolves when both ask for runs, or wait for each other; then releases the lock. */
 async function together(both: () => readonly Promise<unknown>[]): Promise<void> {
   await holder.query('BEGIN')
   await holder.query('LOCK TABLE holdfast.run')
@@ -58,7 +58,7 @@ async function together(both: () => readonly Promise<unknown>[]): Promise<void> 
   await Promise.all(asked)
 }
 
-it('the newest check run is of the run that counts, whichever is written first', async () => {
+it('the newest check run belongs to the run that counts, whichever is written first', async () => {
   for (let turn = 0; turn < 5; turn += 1) {
     const repo = unique('acme/repo')
     const [five, six] = [await claim(repo, 5), await claim(repo, 6)]
@@ -67,7 +67,7 @@ it('the newest check run is of the run that counts, whichever is written first',
     const due = await publishers[0]!.lease()
     const check = (of: ClaimAnswer) => due.find(({ delivery }) => delivery.runId === of.run?.id)!
     const begun = [await publishers[0]!.begun(check(five)), await publishers[1]!.begun(check(six))]
-    // The one whose result counts is answered first, and so has the lower id.
+    // The check run whose result counts is answered first, and so has the lower id.
     const [sixth, fifth] = [sentEnd(), sentEnd()]
     await together(() => [
       publishers[0]!.end(check(five), begun[0]!, fifth),

@@ -11,7 +11,7 @@ import { completion, holderOf, pullRequestClaim, unique } from '../claims.ts'
 import { contentOf, ManualPublisher } from './manual-publisher.ts'
 import { hour, openWorld, type OpenStore, type World } from '../world.ts'
 
-/** What one transaction closes. */
+/** How many outputs one transaction closes. */
 const batchMax = 200
 const many = batchMax + 10
 
@@ -46,7 +46,7 @@ export function manyOutputs(open: OpenStore): void {
   }
   const openOnes = async (held: ClaimAnswer): Promise<number> =>
     (await outputs(held)).filter(({ announces }) => announces).length
-  /** How many bites it took. */
+  /** Returns how many batches were needed. */
   async function closeAll(): Promise<number> {
     for (let batches = 0; ; batches += 1)
       if (!(await world.store.outbox.closeRest())) return batches

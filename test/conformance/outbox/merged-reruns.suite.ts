@@ -13,7 +13,7 @@ let ids = 800_000
 export function mergedReruns(open: OpenStore): void {
   const world = useWorld(open)
 
-  /** A pull request that is claimed under two names, until the rename is heard of. */
+  /** A pull request that is claimed under two names until Holdfast learns of the rename. */
   async function renamed() {
     const { store } = world()
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), ++ids]
@@ -32,7 +32,7 @@ export function mergedReruns(open: OpenStore): void {
   }
 
   it.each(['old', 'new'] as const)(
-    'a rerun at work under the %s name replaces an earlier success',
+    'an active rerun under the %s name replaces an earlier success',
     async (name) => {
       const { before, after, claim, learnRename } = await renamed()
       const [first, second] = name === 'new' ? [before, after] : [after, before]
@@ -68,7 +68,7 @@ export function mergedReruns(open: OpenStore): void {
   })
 
   it.each(['old', 'new'] as const)(
-    'of two at work, the rerun requested under the %s name follows the one that goes on',
+    'a rerun requested under the %s name follows the one of two active runs that continues',
     async (name) => {
       const { before, after, claim, learnRename } = await renamed()
       const goesOn = await claim(before)
@@ -84,7 +84,7 @@ export function mergedReruns(open: OpenStore): void {
     },
   )
 
-  it('a rerun started beside the work that continues follows it', async () => {
+  it('a rerun that started beside the run that continues follows it', async () => {
     const { before, after, claim, learnRename } = await renamed()
     const goesOn = await claim(before)
     await claim(after, { rerun: true })

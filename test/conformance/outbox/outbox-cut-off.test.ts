@@ -33,7 +33,7 @@ describe.each(eitherDatabase)('publishing cut off anywhere on %s', (_name, open)
     return { all, audits: audit.items.length }
   }
 
-  /** `tells`: how many audit rows it leaves once it gets through. */
+  /** `auditRows`: how many audit rows the verb leaves when it is not cut off. */
   async function cutEverywhere(auditRows: number, verb: () => Promise<unknown>): Promise<void> {
     const before = await snapshot()
     for (let at = 0; ; at++) {
@@ -87,13 +87,13 @@ describe.each(eitherDatabase)('publishing cut off anywhere on %s', (_name, open)
     await cutEverywhere(1, () => world.store.runs.sweep(held.run!.id))
   })
 
-  it('an output of the run’s own', async () => {
+  it('an output that the run publishes itself', async () => {
     const { held } = await running()
     const { runId, leaseHash } = holderOf(held)
     const content = { form: 'text', body: 'Found three.' }
     const rightsOf = () => allRights
     const request = { runId, leaseHash, actor: 'test', name: 'own', content, rightsOf }
-    // The delivery itself is the record; it is told of when it is sent.
+    // The delivery is the record. Its audit row comes when it is sent.
     await cutEverywhere(0, () =>
       world.store.outbox.publish({ ...request, channel: 'github-comment' }, null),
     )
@@ -104,7 +104,7 @@ describe.each(eitherDatabase)('publishing cut off anywhere on %s', (_name, open)
     await cutEverywhere(0, () => publisher.lease())
     world.clock.move(hour)
     const [leased] = await publisher.lease()
-    // The attempt and the write it takes from the budget.
+    // The attempt, and the write that it takes from the budget.
     await cutEverywhere(0, () => publisher.begin(leased!))
     const [attempt] = await world.store.outbox.attemptsOf(leased!.delivery.id)
     const auditRows = leased!.delivery.name === 'anchor' ? 2 : 1

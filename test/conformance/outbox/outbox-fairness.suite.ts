@@ -59,7 +59,7 @@ export function fairness(open: OpenStore): void {
     }
   }
 
-  /** What becomes of all that is due, one after the other, until nothing more is. */
+  /** Begins all due deliveries, one after the other, and returns the results. */
   async function resultsOf(limits: BudgetLimits): Promise<string[]> {
     const results: string[] = []
     for (;;) {
@@ -69,7 +69,7 @@ export function fairness(open: OpenStore): void {
     }
   }
 
-  /** One that publishes ten at once, of which the first is sent; the others wait. */
+  /** A run that publishes ten messages at once: the first is sent, and the others wait. */
   async function flood(): Promise<ClaimAnswer> {
     const busy = await claim(nothing)
     await publishMany(busy, 10)
@@ -77,7 +77,7 @@ export function fairness(open: OpenStore): void {
     return busy
   }
 
-  /** What is sent next, by name, one a second. */
+  /** The names of the deliveries that are sent next, one per second. */
   async function sentNext(count: number): Promise<string[]> {
     const names: string[] = []
     for (let n = 0; n < count; n += 1) {
@@ -156,7 +156,7 @@ export function fairness(open: OpenStore): void {
       for (const leased of await publisher.lease()) await publisher.send(leased, end)
       if (how === 'all at once') await outbox().retryMany({}, 'ann', null)
       else for (const id of ids) await outbox().retry(id, 'ann', null)
-      // Once more, as people do who see nothing happen.
+      // Retried a second time, as an impatient person does.
       await outbox().retry(ids[3]!, 'ann', null)
       await queueAll()
       await claim(onlyAnchor)
@@ -165,7 +165,7 @@ export function fairness(open: OpenStore): void {
     },
   )
 
-  /** As a look on GitHub ends that finds nothing. */
+  /** Records a look that found nothing. */
   async function lookFor(leased: LeasedDelivery): Promise<void> {
     const isTurn = leased.fromQueue === queueName(identity, leased.delivery.channel)
     const nothingThere = { found: [], unverified: false, hash: 'h', looks: 1, isTurn } as const
@@ -186,7 +186,7 @@ export function fairness(open: OpenStore): void {
     expect(turns).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
   })
 
-  it('a message that was in its turn and is looked for keeps its turn', async () => {
+  it('a message that is looked for in its turn keeps its turn', async () => {
     await publishMany(await claim(nothing), 3)
     await outbox().noteRestore()
     for (const leased of await publisher.lease()) await lookFor(leased)
@@ -196,7 +196,7 @@ export function fairness(open: OpenStore): void {
     await lookFor(next!)
     await claim(onlyAnchor)
     const again = await publisher.leaseNamed(next!.delivery.name)
-    // It was its turn when it was looked for; a look that grew old would have to be made anew.
+    // Its turn came with the look. A look that is too old would have to be repeated.
     expect(wasJustLookedFor(again.delivery)).toBe(true)
   })
 

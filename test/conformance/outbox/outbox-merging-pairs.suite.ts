@@ -16,7 +16,7 @@ const page = { limit: 100, cursor: null }
 export function mergingOfOnePair(open: OpenStore): void {
   const { world, publisher, outbox, make } = useOutbox(open)
 
-  /** One pair of commits, claimed under both names: by us first, then by a caller. */
+  /** One pair of commits that is claimed under both names: first by us, then by a caller. */
   async function onePair(announcement: Announcement = announced) {
     const [left, right] = [unique('acme/left'), unique('acme/right')]
     const githubId = 790_000 + (world.store.now() % 10_000)
@@ -210,7 +210,7 @@ export function mergingOfOnePair(open: OpenStore): void {
     expect(skipped?.data).toMatchObject({ reason: 'duplicate', key: other.run!.key })
   })
 
-  it('comments of their own become one', async () => {
+  it('separate comments become one', async () => {
     const { left, right, claim, merge } = await onePair({ ...announced, anchorPer: 'run' })
     const waiting = await claim(left, false)
     await publisher.publish()

@@ -15,7 +15,7 @@ const page = { limit: 100, cursor: null }
 export function merging(open: OpenStore): void {
   const { world, publisher, outbox, make } = useOutbox(open)
 
-  /** Two rows of one repository; the second one's claim is the newer. */
+  /** Two rows of one repository. The claim under the second name is newer. */
   async function twoRows() {
     const [left, right] = [unique('acme/left'), unique('acme/right')]
     const githubId = 780_000 + (world.store.now() % 10_000)
@@ -140,7 +140,7 @@ export function merging(open: OpenStore): void {
     expect(kept).toMatchObject({ providerId: '100', leaseId: null, dueAt: world.store.now() })
   })
 
-  it('a status under a context of their own is kept until the target is given back', async () => {
+  it('a run’s own status is kept until the target is given back', async () => {
     const { left, right, claim, merge } = await twoRows()
     const say = async (repo: string, pr: number, eventAt: number) => {
       const policy = { ...make().policy, announcement: announced }
@@ -204,7 +204,7 @@ export function merging(open: OpenStore): void {
   it.each([
     ['shows', sentEnd()],
     ['may show', noAnswer],
-  ])('a newer one that ended unshown closes what the older one %s', async (_how, end) => {
+  ])('a newer one that was never shown closes what the older one %s', async (_how, end) => {
     const { left, right, claim, merge, anchors } = await twoRows()
     await claim(left, 'a', 1000)
     await publisher.send(await publisher.leaseNamed('anchor'), end)

@@ -50,7 +50,7 @@ export function operating(open: OpenStore): void {
     )
   }
 
-  describe('an output of a run’s own', () => {
+  describe('an output that a run publishes itself', () => {
     it.each(messages)('on %s is published once per name and round', async (channel) => {
       const subject = make()
       const held = await subject.claim('a')
@@ -105,7 +105,7 @@ export function operating(open: OpenStore): void {
       await expect(put(old, 'github-status', again)).rejects.toMatchObject({ code: 'target_taken' })
     })
 
-    it('has no target where the run has none, and never that of the run’s own status', async () => {
+    it('has no target if the run has none, and never that of the run’s result', async () => {
       const held = await make().claim('a')
       const own = { content: { ...contents['github-status'], context: 'HOLDFAST/Review' } }
       await expect(put(held, 'github-status', own)).rejects.toMatchObject({
@@ -177,7 +177,7 @@ export function operating(open: OpenStore): void {
         for (const each of [lint, types]) {
           expect(each).toMatchObject({ status: 'PENDING', final: true, announces: false })
         }
-        // Ending well does not say that this came out well.
+        // A run that succeeded does not say whether this output succeeded.
         expect(contentOf(lint)['state']).toBe(outcome === 'failed' ? 'failure' : 'error')
         expect(contentOf(types)).toMatchObject({ status: 'completed' })
         expect(contentOf(types)['conclusion']).not.toBe('success')

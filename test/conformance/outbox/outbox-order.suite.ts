@@ -45,7 +45,7 @@ export function messageOrder(open: OpenStore): void {
     return (await outbox().publish(request, null)).delivery
   }
 
-  /** All in the same millisecond. */
+  /** Publishes all of them in the same millisecond. */
   async function burst(names: readonly string[], held?: ClaimAnswer): Promise<ClaimAnswer> {
     const by = held ?? (await claim())
     for (const name of names) await publish(by, name)

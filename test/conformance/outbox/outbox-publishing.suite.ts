@@ -194,7 +194,7 @@ export function publishing(open: OpenStore): void {
       expect(await outbox().backlog()).toMatchObject({ unreportedCount: 0, unreported: [] })
     })
 
-    it('leaves an ended run shown as running only if GitHub showed it so', async () => {
+    it('leaves an ended run shown as running only if GitHub already showed it as running', async () => {
       const refused = { what: 'permanent', trouble: { code: 'forbidden', text: 'no' } } as const
       const shown = await claim()
       await publisher.publish()
@@ -250,7 +250,7 @@ export function publishing(open: OpenStore): void {
         ...{ result: 'budget', why: 'spacing', until: world.store.now() + second },
       })
       expect(await attempts(next!.delivery.id)).toEqual([])
-      // Another identity has a budget of its own.
+      // Another identity has its own budget.
       expect((await publisher.begin(third!, { limits, identity: 'other' })).result).toBe('begun')
       move(second)
       expect((await publisher.begin(next!, { limits })).result).toBe('begun')

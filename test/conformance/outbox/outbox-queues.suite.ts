@@ -24,7 +24,10 @@ export function queueing(open: OpenStore): void {
   }
   const runsOf = (leased: readonly LeasedDelivery[]) => leased.map(({ delivery }) => delivery.runId)
 
-  /** Begins it as a publisher does: what is refused goes to its queue. */
+  /**
+   * Begins an attempt as a publisher does: if the budget refuses it, the delivery goes to its
+   * queue.
+   */
   async function tryToSend(leased: LeasedDelivery, as = identity): Promise<BeginAnswer['result']> {
     const begun = await publisher.begin(leased, { limits, identity: as })
     if (begun.result === 'begun') {
@@ -38,7 +41,7 @@ export function queueing(open: OpenStore): void {
     return begun.result
   }
 
-  /** So many wait behind one that was sent; their runs, oldest first. */
+  /** Makes this many deliveries wait behind one that was sent. Returns their runs, oldest first. */
   async function backlog(count: number, announcement = onlyStatus): Promise<string[]> {
     const runs: string[] = []
     for (let n = 0; n <= count; n += 1) {
@@ -211,7 +214,7 @@ export function queueing(open: OpenStore): void {
     expect(await outbox().nextDueAt()).toBeNull()
   })
 
-  it('reads that repair have room of their own', async () => {
+  it('reads that repair have their own room', async () => {
     await claim()
     await publisher.send(await publisher.leaseNamed('status'), noAnswer)
     await backlog(3)
@@ -222,7 +225,7 @@ export function queueing(open: OpenStore): void {
 
   const fresh = { limit: 100, progressMax: 100, queuedMax: 0, repairsMax: 0, repairsQueuedMax: 0 }
 
-  /** So many of an account are in doubt and stand in its queue; their runs. */
+  /** Makes this many deliveries of an account in doubt, in its queue. Returns their runs. */
   async function inDoubt(account: string, count: number): Promise<string[]> {
     const runs: string[] = []
     for (let n = 0; n < count; n += 1) {

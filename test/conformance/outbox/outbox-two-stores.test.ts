@@ -117,7 +117,7 @@ describe.each(sharedDatabases)('two publishers on one %s database', (_name, make
     await Promise.all([
       publishing,
       ...publishers.map(async (publisher) => {
-        // One that nobody lets go is due days later, and is never found.
+        // A message that is never released would be due days later, and not be found here.
         for (let misses = 0; misses < 200 && sent.length < names.length;) {
           const [leased] = await publisher.lease(1)
           misses = leased === undefined ? misses + 1 : 0

@@ -1,4 +1,4 @@
-/** Each test of the outbox in a world of its own, with a publisher's hand on its store. */
+/** A new world for each test of the outbox, with a publisher that the test drives. */
 import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
 import type { Announcement } from '../../../src/domain/run.ts'
 import { announced, ManualPublisher } from './manual-publisher.ts'
@@ -16,10 +16,10 @@ export function useOutbox(open: OpenStore) {
     publisher: new ManualPublisher(world),
     outbox,
     move: (ms: number) => world.clock.move(ms),
-    /** Announced everywhere, unless it says otherwise. */
+    /** A subject whose runs are announced everywhere, unless the options say otherwise. */
     make: (options: TestSubjectOptions = {}) =>
       new TestSubject(world, { announcement: announced, ...options }),
-    /** A delivery that is there, as it is now. */
+    /** An existing delivery, as it is now. */
     now: (deliveryId: string) => outbox().delivery(deliveryId) as Promise<Delivery>,
   }
 }

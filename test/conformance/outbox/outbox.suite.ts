@@ -124,10 +124,10 @@ export function announcing(open: OpenStore): void {
       expect(contentOf(check!)).toMatchObject({ status: 'completed', conclusion })
       for (const each of [status, check]) {
         expect(each).toMatchObject({ status: 'PENDING', final: true, announces: false })
-        // What ends goes before progress, and does not wait for a window.
+        // The end goes before progress, and does not wait for a coalescing window.
         expect(each).toMatchObject({ priority: 0, dueAt: world.store.now() })
       }
-      // A newer run has taken the comment over.
+      // A newer run has taken over the comment.
       if (way !== 'superseded') expect(contentOf(anchor!).view.state).not.toBe('running')
       else expect(anchor).toBeUndefined()
       await publisher.publish()
@@ -154,7 +154,7 @@ export function announcing(open: OpenStore): void {
       },
     )
 
-    it('a run that takes over progress, and is cancelled unseen, closes it', async () => {
+    it('a run that takes over progress, and is cancelled before it is shown, closes it', async () => {
       const subject = make()
       const { run: first } = await subject.claim('a')
       await publisher.publish()
@@ -169,7 +169,7 @@ export function announcing(open: OpenStore): void {
       })
     })
 
-    it('a head that comes back and is cancelled unseen closes what it showed before', async () => {
+    it('a head that comes back and is cancelled at once closes what it showed before', async () => {
       const subject = make()
       const { run } = await subject.claim('a', { eventAt: 1000 })
       await publisher.publish()
@@ -181,7 +181,7 @@ export function announcing(open: OpenStore): void {
       expect(contentOf(status)).toMatchObject({ state: 'error' })
     })
 
-    it('a rerun that is cancelled unseen leaves the earlier result shown', async () => {
+    it('a rerun that is cancelled before it is shown leaves the earlier result shown', async () => {
       const subject = make()
       const held = await subject.claim('a')
       await subject.complete(held)
@@ -227,7 +227,7 @@ export function announcing(open: OpenStore): void {
     })
   })
 
-  it('in a queue the run at work has the comment, and every commit its own status', async () => {
+  it('in a queue the active run has the comment, and every commit its own status', async () => {
     const subject = make({ onNewer: 'queue' })
     const first = await subject.claim('a')
     const { run: next } = await subject.claim('b')
@@ -279,7 +279,7 @@ export function announcing(open: OpenStore): void {
 interface End {
   readonly way: string
   readonly options?: TestSubjectOptions
-  /** `shown` publishes what there is so far. */
+  /** `shown` publishes what is due so far. */
   readonly end: (world: World, subject: TestSubject, shown: () => Promise<void>) => Promise<unknown>
   readonly state: 'success' | 'failure' | 'error'
   readonly conclusion: string
@@ -293,7 +293,7 @@ const completing = (outcome: 'succeeded' | 'failed' | 'skipped'): End['end'] =>
     return await world.store.runs.complete({ ...done, leaseHash: run.leaseHash! }, null)
   }
 
-/** Nobody comes for this long. */
+/** The sweeper ends the run after this time, with or without a worker. */
 const sweptAfter = (ms: number, before: 'lease' | 'nothing' = 'nothing'): End['end'] =>
   async function (world, subject, shown) {
     if (before === 'lease') await subject.lease()

@@ -38,7 +38,7 @@ export function restoring(open: OpenStore): void {
     })
   })
 
-  it('answers what follows: what is looked for, and what is read again until when', async () => {
+  it('returns how many are looked for, and how many are read again until when', async () => {
     const { outbox } = world.store
     expect(await outbox.restoreNote()).toBeNull()
     await claim()
@@ -97,7 +97,7 @@ export function restoring(open: OpenStore): void {
     expect(waits).toEqual(['in_doubt', 'in_doubt', 'in_doubt'])
   })
 
-  it('what was shown lately is read again once, the newest first, a second apart', async () => {
+  it('what was shown recently is read again once, newest first, a second apart', async () => {
     const subject = new TestSubject(world, { announcement: announced })
     const first = await subject.claim('a')
     await publisher.publish()
@@ -113,7 +113,7 @@ export function restoring(open: OpenStore): void {
     expect(check?.protocol.restored?.laterKeys).toHaveLength(5)
   })
 
-  it('only the last round looks for the check runs of later ones', async () => {
+  it('only the last round looks for the check runs of later rounds', async () => {
     const subject = new TestSubject(world, { announcement: announced })
     const again = { rerun: true, headMaking: false } as const
     const first = await subject.claim('a')
@@ -134,7 +134,7 @@ export function restoring(open: OpenStore): void {
     expect(await looksForMore()).toEqual([false, false, true])
   })
 
-  it('what was shown and goes on is unsettled, and so is what was never shown', async () => {
+  it('what was shown and continues is unsettled, and so is what was never shown', async () => {
     const run = await claim()
     await publisher.publish()
     const ended = await claim()
@@ -150,7 +150,7 @@ export function restoring(open: OpenStore): void {
     expect(unshown.dueAt).toBe(unshown.protocol.settle?.at)
   })
 
-  it('a status that is wanted anew may have been said since the copy: it is in doubt', async () => {
+  it('a status may have been set since the backup: if wanted again, it is in doubt', async () => {
     const subject = new TestSubject(world, { announcement: announced })
     const first = await subject.claim('a')
     await publisher.publish()
@@ -162,7 +162,7 @@ export function restoring(open: OpenStore): void {
     expect(status).toMatchObject({ status: 'PENDING', protocol: { doubt: { action: 'edit' } } })
   })
 
-  it('what is claimed again after a restore may stand there already: its end is said', async () => {
+  it('the end of a run claimed again after a restore is sent: GitHub may show the run', async () => {
     await world.store.outbox.noteRestore()
     await world.store.upkeep.beat()
     const run = await claim()
@@ -178,7 +178,7 @@ export function restoring(open: OpenStore): void {
 
   it.each([
     ['whose event happened after it', hour, 2 * hour],
-    ['when events of before it come back no more', 73 * hour, 0],
+    ['when no event from before it can still arrive', 73 * hour, 0],
   ])('a run %s closes nothing that it has not shown', async (_name, laterMs, eventMs) => {
     const eventAt = world.store.now() + eventMs
     await world.store.outbox.noteRestore()
@@ -191,7 +191,7 @@ export function restoring(open: OpenStore): void {
     expect(found.map(({ reason }) => reason)).toEqual(Array(3).fill('never_announced'))
   })
 
-  it('threads from before the restore may carry what it does not know of', async () => {
+  it('threads from before the restore may have outputs that the store does not know', async () => {
     const first = await world.store.outbox.knowsSince()
     world.clock.move(hour)
     await world.store.upkeep.recordMode('live')

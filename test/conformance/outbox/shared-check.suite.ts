@@ -1,6 +1,6 @@
 /**
  * Goal: runs that share a commit have check runs of one name there, and GitHub shows the newest.
- * That is always one of the run whose result counts: where another check run covers it, it is
+ * The newest always belongs to the run whose result counts: if another check run covers it, it is
  * published once more, and only once.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -32,7 +32,7 @@ export function sharedCheck(open: OpenStore): void {
   const idOf = ({ run }: ClaimAnswer): string => run?.id ?? ''
   const cancel = (held: ClaimAnswer) => world.store.runs.cancel(idOf(held), 'test', null)
   const complete = (held: ClaimAnswer) => world.store.runs.complete(completion(held), null)
-  /** As GitHub does: an edit keeps the id. */
+  /** The end of an attempt. As on GitHub, an edit keeps the id. */
   const answerTo = ({ channel, providerId }: Delivery) =>
     sentEnd(providerId === null || channel === 'github-status' ? {} : { providerId })
   const publish = async (): Promise<void> => {
@@ -67,7 +67,7 @@ export function sharedCheck(open: OpenStore): void {
     expect(again.markerKey).not.toBe((await publisher.named(idOf(five), 'check')).markerKey)
   })
 
-  it('it waits until what covers it is known to be there', async () => {
+  it('a covered result waits until the covering check run is known to exist', async () => {
     const five = await claim(5)
     await complete(five)
     await publish()
@@ -84,7 +84,7 @@ export function sharedCheck(open: OpenStore): void {
     expect(await publisher.named(idOf(five), 'check again')).toMatchObject({ status: 'PENDING' })
   })
 
-  it('one that was at work meanwhile and ends before anything of it was sent', async () => {
+  it('a run that was active meanwhile and ends before anything of it was sent', async () => {
     const five = await claim(5)
     await complete(five)
     await publish()
@@ -101,7 +101,7 @@ export function sharedCheck(open: OpenStore): void {
     expect(await newest()).toEqual(['success', idOf(five)])
   })
 
-  it('both at once: the end of the one and the result of the other', async () => {
+  it('the end of one run and the result of the other at the same time', async () => {
     for (let turn = 0; turn < 10; turn += 1) {
       repo = unique('acme/repo')
       const five = await claim(5)

@@ -1,6 +1,7 @@
 /**
  * Goal: two pull requests can have the same head commit, and then share its status. The newer run
- * has it; one that ends without a result hides no other's, and nothing is dropped unsaid.
+ * has it. A run that ends without a result hides no result of another, and every status that is not
+ * sent is audited.
  */
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
@@ -67,7 +68,7 @@ export function sharedCommit(open: OpenStore): void {
     expect(await status()).toMatchObject({ status: 'PENDING', final: true, announces: false })
   })
 
-  it('both superseded at once, before anything was shown, is said of the status', async () => {
+  it('two runs superseded at once, before anything was shown, skip the status', async () => {
     await claim(5)
     await claim(6)
     const { id } = await status()
@@ -94,7 +95,7 @@ export function sharedCommit(open: OpenStore): void {
       expect(await shows()).toEqual(['success', idOf(five)])
     })
 
-    it('is cancelled before anything of it was sent, though its end came meanwhile', async () => {
+    it('is cancelled before anything of it was sent, after the older one ended', async () => {
       const five = await claim(5)
       await publish()
       const six = await claim(6)
@@ -137,7 +138,7 @@ export function sharedCommit(open: OpenStore): void {
     expect((await shows())[1]).toBe(idOf(six))
   })
 
-  it('a version on its way when the other is shown again is not taken for newer', async () => {
+  it('a version that is being sent when the other is shown again is not taken as newer', async () => {
     const five = await claim(5)
     const six = await claim(6)
     const leased = await publisher.leaseNamed('status')

@@ -1,7 +1,7 @@
 /**
- * Goal: runs of two pull requests with the same head commit may publish a status under one context
- * of their own. The newer run has it; one that ends without a result hides no other's, what the
- * other says meanwhile is kept, and nothing is dropped unsaid.
+ * Goal: runs of two pull requests with the same head commit may publish a status under the same
+ * context. The newer run has it. A run that ends without a result hides no result of another, what
+ * the other publishes meanwhile is kept, and every status that is not sent is audited.
  */
 import { allRights } from '../../../src/channels/github-channels.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -39,7 +39,7 @@ export function sharedOwnStatus(open: OpenStore): void {
     return only
   }
 
-  it('the newer run has it; what the older one says is refused, kept and audited', async () => {
+  it('the newer run has it; what the older one publishes is refused, kept and audited', async () => {
     const five = await claim(5)
     await say(five, 'pending')
     const six = await claim(6)
@@ -54,7 +54,7 @@ export function sharedOwnStatus(open: OpenStore): void {
     expect(await dropped(six)).toEqual([['cancelled', idOf(five)]])
   })
 
-  describe('what the older run said is shown again when the newer one', () => {
+  describe('what the older run published is shown again when the newer one', () => {
     it.each<[string, (six: ClaimAnswer) => Promise<unknown>]>([
       ['is cancelled', cancel],
       ['is skipped', (six) => complete(six, 'skipped')],
@@ -148,7 +148,7 @@ export function sharedOwnStatus(open: OpenStore): void {
     expect((await shows())[1]).toBe(idOf(six))
   })
 
-  it('a version on its way when the other is shown again is not taken for newer', async () => {
+  it('a version that is being sent when the other is shown again is not taken as newer', async () => {
     const five = await claim(5)
     await say(five, 'success')
     const six = await claim(6)

@@ -131,7 +131,7 @@ export function repositories(open: OpenStore): void {
     }
   })
 
-  it('the head that was claimed last stays, though a worker took the other one later', async () => {
+  it('the head claimed last stays, although a worker leased the other one later', async () => {
     const { store } = world()
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     await learn(before, id)
@@ -220,7 +220,7 @@ export function repositories(open: OpenStore): void {
     expect(await world().store.runs.get(working.run!.id)).toMatchObject({ state: 'superseded' })
   })
 
-  it('heads that queue under both names become one queue with one ahead', async () => {
+  it('heads that queue under both names become one queue with one first run', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     const queue = (repo: string, head: string, eventAt: number) =>
       world().store.runs.claim(
@@ -238,7 +238,7 @@ export function repositories(open: OpenStore): void {
     expect(items.map(({ state }) => state).toSorted()).toEqual(['pending', 'running'])
   })
 
-  it('a queue that only the new name has goes on with its holder after the merge', async () => {
+  it('a queue that only the new name has continues with its holder after the merge', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     const type = unique('type')
     const job = (repo: string, key: string) =>
@@ -297,7 +297,7 @@ export function repositories(open: OpenStore): void {
     expect(items[0]).toMatchObject({ actor: 'test', runId: null })
   })
 
-  it('a name that was given away brings no conflict with what was done under it', async () => {
+  it('a name that was given away causes no conflict with earlier work under it', async () => {
     const { store } = world()
     const name = unique('acme/given')
     const [first, second] = [newId(), newId()]
@@ -372,7 +372,7 @@ export function repositories(open: OpenStore): void {
     await store.repositories.learn(subject.repo, id, 'now', 'test')
     const { run } = await subject.claim('a', { repo: renamed })
     await store.repositories.learn(renamed, id, 'now', 'test')
-    // Whoever read it before, as a heartbeat does without a lock, must not write it back as it was.
+    // A heartbeat reads the run without a lock and must not write back the old row.
     expect((await store.runs.get(run!.id))!.rev).toBeGreaterThan(run!.rev)
   })
 

@@ -25,7 +25,7 @@ export function unverifiedNames(open: OpenStore): void {
   const claim = (repo: string, head: string, repoId: number | null = null) =>
     world().store.runs.claim(pullRequestClaim({ repo, pr: 5, head }, { repoId }), null)
 
-  /** A name that GitHub has told of. */
+  /** A repository whose name and id GitHub has confirmed. */
   async function knownRepository() {
     const [name, id, at] = [unique('acme/known'), ++ids, world().store.now() - 3_600_000]
     await learn(name, id, at)
@@ -38,7 +38,7 @@ export function unverifiedNames(open: OpenStore): void {
     expect(await githubIdOf(name)).toBe(id)
     expect(await learnUnverified(name, id, world().store.now())).toBe('known')
     expect(await githubIdOf(name)).toBe(id)
-    // GitHub has not said so.
+    // GitHub has not confirmed it.
     expect(await knowledge(name, id)).toBe('open')
     await learn(name, id, null)
     expect(await knowledge(name, id)).toBe('known')
@@ -117,7 +117,7 @@ export function unverifiedNames(open: OpenStore): void {
     expect((await world().store.repositories.named(after))?.name).toBe(after)
   })
 
-  it('is replaced by what GitHub says, though that is older', async () => {
+  it('is replaced by what GitHub says, although that is older', async () => {
     const [name, wrong, right, t] = [unique('acme/name'), ++ids, ++ids, world().store.now()]
     await learnUnverified(name, wrong, t)
     await learn(name, right, t - 3_600_000)
@@ -130,7 +130,7 @@ export function unverifiedNames(open: OpenStore): void {
     expect(await learnUnverified(name, wrong, t)).toEqual({ anothers: right })
   })
 
-  it('whoever had the name before is claimed by it still, late, under its own id', async () => {
+  it('the former owner of a name can still be claimed by it with its own id', async () => {
     const { store } = world()
     const { name, id, at } = await knownRepository()
     const late = { ...pullRequestClaim({ repo: name, pr: 5, head: 'a' }), repoId: id }
@@ -144,7 +144,7 @@ export function unverifiedNames(open: OpenStore): void {
     expect(await store.runs.claim(late, null)).toMatchObject({ reason: 'duplicate' })
   })
 
-  it('what is to be published under a name that only a caller told says so', async () => {
+  it('a delivery under a name that only a caller gave is marked as such', async () => {
     const { store } = world()
     const [name, id, other] = [unique('acme/told'), ++ids, unique('acme/other')]
     await learnUnverified(name, id, null)
@@ -157,7 +157,7 @@ export function unverifiedNames(open: OpenStore): void {
       return { repo, unverifiedName }
     }
     expect(await place()).toEqual({ repo: name, unverifiedName: name })
-    // Of another name GitHub's word says nothing about this one.
+    // What GitHub confirmed about another name says nothing about this one.
     await learn(other, id, store.now())
     expect(await place()).toEqual({ repo: other, unverifiedName: name })
     await learn(name, id, store.now())
@@ -166,7 +166,7 @@ export function unverifiedNames(open: OpenStore): void {
     expect(await place()).toEqual({ repo: name, unverifiedName: null })
   })
 
-  it('what only another caller said binds no caller', async () => {
+  it('what one caller said does not bind another', async () => {
     const [name, first, second] = [unique('acme/told'), ++ids, ++ids]
     await learnUnverified(name, first, null)
     await learnUnverified(name, second, null)

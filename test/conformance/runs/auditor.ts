@@ -84,7 +84,7 @@ export class Auditor {
     const byId = new Map(items.map((row) => [row.id, row]))
     for (const row of fresh) {
       this.#lastAudit = row.id
-      // What led to it may be further back than this page.
+      // The cause may be older than the rows of this page.
       if (byId.has(row.causeId ?? row.id)) checkCause(row, byId)
       if (row.runId === null) continue
       this.#audited.set(row.runId, applyRow(this.#audited.get(row.runId) ?? unaudited, row))

@@ -1,7 +1,8 @@
 /**
- * Goal: a clock that was ahead and is set right keeps nothing waiting for as long as it was ahead:
- * neither the lease of a lost holder, nor a run without a worker, a retry, a block or a webhook.
- * Method: everything is set by a clock that then goes back by a month. Time goes on from there.
+ * Goal: after a clock that was ahead is corrected, nothing waits for as long as the clock was
+ * ahead: neither the lease of a lost holder, nor a run without a worker, a retry, a block or a
+ * webhook. Method: all times are set while the clock is a month ahead; then it is set back, and
+ * time continues.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { grant, pullRequestClaim } from '../claims.ts'
@@ -99,7 +100,7 @@ export function clockSetBack(open: OpenStore): void {
     expect(await world.store.outbox.blockedUntil(identity)).toBe(until)
   })
 
-  it('a block that another process sets is left alone by one that stands still', async () => {
+  it('a process that pauses leaves a block that another process sets unchanged', async () => {
     world.clock.move(-10 * minute)
     const leasing = world.store.outbox.lease({ limit: 1, progressMax: 0 })
     world.clock.move(30 * second)
@@ -138,7 +139,7 @@ export function clockSetBack(open: OpenStore): void {
     expect(await store.repositories.named('acme/told')).toMatchObject({ githubId: 112 })
   })
 
-  it('a repository that was looked at is not the last one for ever', async () => {
+  it('a repository that was checked is not the last one forever', async () => {
     const { store } = world
     const [ahead, other] = [101, 102]
     for (const githubId of [ahead, other]) {
@@ -154,7 +155,7 @@ export function clockSetBack(open: OpenStore): void {
     expect(items.map(({ githubId }) => githubId)).toEqual([ahead])
   })
 
-  it('a webhook that waits is looked at within a minute', async () => {
+  it('a webhook that waits is processed within a minute', async () => {
     const entry = await received(world.store)
     await world.store.inbox.postpone(entry.id, world.store.now() + 5 * second, 'not now')
     await setBack()
