@@ -9,7 +9,7 @@
  */
 import { expect, it, vi } from 'vitest'
 import type { FaultHandle } from '../../src/simulator/index.ts'
-import { databases } from '../scenarios/place.ts'
+import { databases } from '../scenarios/server-data.ts'
 import { until } from '../scenarios/until.ts'
 import { checkPublished } from './check-published.ts'
 import { signalAt, publications, type PublishStep, type Publication } from './publish-signal.ts'
@@ -104,11 +104,11 @@ const kindOf = {
   'status-final': 'statuses',
 } as const
 
-for (const { name, makePlace } of databases) {
+for (const { name, makeData } of databases) {
   it.concurrent(
     `on ${name}, a kill at each step of publishing loses nothing and sends nothing twice`,
     async ({ onTestFinished }) => {
-      const world = await PublishWorld.open(makePlace)
+      const world = await PublishWorld.open(makeData)
       onTestFinished(() => world.close())
       expect(await killAtEachStep(world)).toEqual([])
     },

@@ -9,7 +9,7 @@
  */
 import { expect, it, vi, type TestContext } from 'vitest'
 import type { Client } from '../scenarios/client.ts'
-import { onPostgres } from '../scenarios/place.ts'
+import { onPostgres } from '../scenarios/server-data.ts'
 import type { Server } from '../scenarios/server.ts'
 import { until } from '../scenarios/until.ts'
 import { checkPublished, checkShownNow } from './check-published.ts'

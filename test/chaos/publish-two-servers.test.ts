@@ -5,7 +5,7 @@
  * was written and when.
  */
 import { expect, it, vi, type TestContext } from 'vitest'
-import { onPostgres } from '../scenarios/place.ts'
+import { onPostgres } from '../scenarios/server-data.ts'
 import type { Server } from '../scenarios/server.ts'
 import { until } from '../scenarios/until.ts'
 import { checkPublished } from './check-published.ts'

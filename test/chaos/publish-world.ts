@@ -16,7 +16,7 @@ import {
   type ServedSimulator,
 } from '../../src/simulator/index.ts'
 import { sha, type Answer, type Body, type Client } from '../scenarios/client.ts'
-import type { MakePlace, Place } from '../scenarios/place.ts'
+import type { MakeServerData, ServerData } from '../scenarios/server-data.ts'
 import { publishingBy, Server } from '../scenarios/server.ts'
 import { until } from '../scenarios/until.ts'
 import type { Publication } from './publish-signal.ts'
@@ -61,25 +61,25 @@ export const shortWaits = publishingBy({
 
 export class PublishWorld {
   readonly github: GitHubSimulator
-  readonly place: Place
+  readonly serverData: ServerData
   readonly #served: ServedSimulator
   readonly #servers: Server[] = []
   readonly #cache = mkdtempSync(join(tmpdir(), 'holdfast-publish-'))
 
-  private constructor(github: GitHubSimulator, served: ServedSimulator, place: Place) {
+  private constructor(github: GitHubSimulator, served: ServedSimulator, serverData: ServerData) {
     this.github = github
     this.#served = served
-    this.place = place
+    this.serverData = serverData
   }
 
-  static async open(makePlace: MakePlace): Promise<PublishWorld> {
+  static async open(makeData: MakeServerData): Promise<PublishWorld> {
     const github = createGitHubSimulator()
     github.addRepository(repo)
-    return new PublishWorld(github, await serveSimulator(github), await makePlace())
+    return new PublishWorld(github, await serveSimulator(github), await makeData())
   }
 
   async start(env: Readonly<Record<string, string>> = {}): Promise<Server> {
-    const server = await Server.start(this.place, {
+    const server = await Server.start(this.serverData, {
       ...settings,
       GITHUB_API_URL: this.#served.url,
       NODE_COMPILE_CACHE: this.#cache,
@@ -111,7 +111,7 @@ export class PublishWorld {
   async close(): Promise<void> {
     await Promise.all(this.#servers.map((server) => server.kill()))
     await this.#served.close()
-    await this.place.remove()
+    await this.serverData.remove()
     rmSync(this.#cache, { recursive: true, force: true })
   }
 }

@@ -5,7 +5,7 @@
  * Method: real servers; every webhook goes to both at once, or all go to the server that is killed.
  */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { onPostgres, type Place } from '../scenarios/place.ts'
+import { onPostgres, type ServerData } from '../scenarios/server-data.ts'
 import { Server } from '../scenarios/server.ts'
 import { until } from '../scenarios/until.ts'
 import { checkIntake, countInherited, lookFromOutside, type Seen } from './check-intake.ts'
@@ -18,16 +18,16 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 const senders = 8
 const eventsMin = 200
 
-let place: Place
+let serverData: ServerData
 let servers: readonly Server[] = []
 beforeEach(async () => {
-  place = await onPostgres()
+  serverData = await onPostgres()
   const env = { GITHUB_WEBHOOK_SECRET: webhookSecret }
-  servers = await Promise.all([Server.start(place, env), Server.start(place, env)])
+  servers = await Promise.all([Server.start(serverData, env), Server.start(serverData, env)])
 })
 afterEach(async () => {
   await Promise.all(servers.map((server) => server.kill()))
-  await place.remove()
+  await serverData.remove()
 })
 
 /** Several senders at once, until enough has happened and everything was sent. */

@@ -10,7 +10,7 @@ import { openStore } from '../../src/open-store.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
 import { loadSettings } from '../../src/settings/load-settings.ts'
 import { Client, newPullRequest } from '../scenarios/client.ts'
-import { databases, type Place } from '../scenarios/place.ts'
+import { databases, type ServerData } from '../scenarios/server-data.ts'
 import { until } from '../scenarios/until.ts'
 import { FakeWorld } from './fake-world.ts'
 import type { Done } from './store-world.ts'
@@ -18,15 +18,15 @@ import type { Done } from './store-world.ts'
 vi.setConfig({ testTimeout: 60_000 })
 const adminToken = 'an-admin-token-for-both-ways'
 
-describe.each(databases)('a command with and without a server on $name', ({ name, makePlace }) => {
-  let place: Place
+describe.each(databases)('a command with and without a server on $name', ({ name, makeData }) => {
+  let serverData: ServerData
   let app: App
   let url = ''
   let admin: Client
   beforeEach(async () => {
-    place = await makePlace()
-    const env = { ...place.env, HOLDFAST_PORT: '0', HOLDFAST_ADMIN_TOKEN: adminToken }
-    const settings = await loadSettings({ env, cwd: place.folder })
+    serverData = await makeData()
+    const env = { ...serverData.env, HOLDFAST_PORT: '0', HOLDFAST_ADMIN_TOKEN: adminToken }
+    const settings = await loadSettings({ env, cwd: serverData.folder })
     const log = pino({ level: 'silent' })
     app = await compose(settings, { adminToken, webhookSecrets: ['s'], log, version: '0.0.0' })
     url = (await app.listen()).url
@@ -34,7 +34,7 @@ describe.each(databases)('a command with and without a server on $name', ({ name
   })
   afterEach(async () => {
     await app.close()
-    await place.remove()
+    await serverData.remove()
   })
 
   async function ask(
@@ -42,7 +42,7 @@ describe.each(databases)('a command with and without a server on $name', ({ name
     argv: readonly string[],
   ): Promise<Done> {
     const world = new FakeWorld()
-    Object.assign(world, { cwd: place.folder, env: { ...place.env, ...env } })
+    Object.assign(world, { cwd: serverData.folder, env: { ...serverData.env, ...env } })
     Object.assign(world.scheduler, systemScheduler)
     world.openStore = (settings) => openStore(settings)
     world.fetch = fetch
@@ -143,7 +143,7 @@ describe.each(databases)('a command with and without a server on $name', ({ name
   it('purges and migrates while the server runs', async () => {
     const { id } = (await admin.claim(newPullRequest()('head'))).body.run
     await straight('runs', 'cancel', id)
-    await place.tamper('UPDATE run SET finished_at = 1')
+    await serverData.tamper('UPDATE run SET finished_at = 1')
     // A run is kept until its announcements are sent.
     const purged = () => straight('purge', '--json')
     await until(purged, ({ stdout }) => JSON.parse(stdout).runs === 1)

@@ -1,4 +1,7 @@
-/** A maker of acts over what a test says is known, and what it makes of an event. */
+/**
+ * An `ActPlanner` over the runs, deliveries and GitHub answers that a test gives, and the acts that
+ * it plans for an event.
+ */
 import type { RunTypeConfig } from '../../src/config.ts'
 import type { Claim } from '../../src/domain/claim.ts'
 import type { Delivery } from '../../src/domain/outbox/delivery.ts'
@@ -20,14 +23,14 @@ export interface ActsInput {
   readonly role?: () => Promise<RoleAnswer>
   readonly runs?: readonly Partial<Run>[]
   readonly subjects?: readonly Partial<Subject>[]
-  /** Check runs of the runs. */
+  /** The check runs of the runs. */
   readonly shown?: readonly Partial<Delivery>[]
 }
 
-export function makerOf(input: ActsInput = {}) {
+export function plannerOf(input: ActsInput = {}) {
   const { types, github = null, role, runs = [], subjects = [], shown = [] } = input
-  const learnt: unknown[] = []
-  const maker = new ActPlanner({
+  const learned: unknown[] = []
+  const planner = new ActPlanner({
     types: withTypeDefaults(types === undefined ? {} : { runs: types }).runs,
     store: {
       now: () => now,
@@ -43,7 +46,7 @@ export function makerOf(input: ActsInput = {}) {
           return { items: items as readonly Delivery[], nextCursor: null }
         },
       },
-      repositories: { learn: async (...repository) => void learnt.push(repository) },
+      repositories: { learn: async (...repository) => void learned.push(repository) },
     },
     github,
     roles: role === undefined ? null : { roleOf: role },
@@ -51,14 +54,14 @@ export function makerOf(input: ActsInput = {}) {
     toClaim: (request, actor) =>
       toClaim(request, { policy, lease: null, leaseMs: 1000, actor, now }),
   })
-  return { maker, learnt }
+  return { planner, learned }
 }
 
 export const acts = (input: ActsInput, name: string, payload: object) =>
-  actsBy(makerOf(input).maker, readEvent('guid', name, payload))
+  actsBy(plannerOf(input).planner, readEvent('guid', name, payload))
 
-export async function actsBy(maker: ActPlanner, event: WebhookEvent) {
-  return await maker.actsFor(event, await maker.routesFor(event))
+export async function actsBy(planner: ActPlanner, event: WebhookEvent) {
+  return await planner.actsFor(event, await planner.routesFor(event))
 }
 
 export const reasonOf = (act: WebhookAct) => (act.act === 'note' ? act.outcome.reason : act.act)

@@ -1,6 +1,6 @@
 /**
- * Goal: the rules that docs/guides/webhooks.md shows do what it says of them.
- * Method: the page's own example is loaded as a config file; events as GitHub sends them are routed
+ * Goal: the rules in docs/guides/webhooks.md do what the page says.
+ * Method: the page's own example is loaded as a config file, and events in GitHub's form are routed
  * by it.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

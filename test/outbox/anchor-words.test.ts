@@ -1,6 +1,7 @@
 /**
- * Goal: what the comment says of a run's progress, and in which language, from its first to its
- * last word. Method: the comment as it stands on the simulated GitHub.
+ * Goal: what the comment says about a run's progress, and in which language, from its first to its
+ * last word.
+ * Method: the test reads the comment on the simulated GitHub.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,14 +25,14 @@ async function begun(options: Parameters<typeof openWorld>[0] = {}): Promise<[Wo
 
 const anchor = ({ github }: World) => github.comments(repo, 5)[0]
 const body = (here: World): string => anchor(here)?.body ?? ''
-/** The lines of what was reported, without the word above them. */
+/** The lines with reports, without their heading. */
 const progress = (here: World): string[] => {
   const lines = body(here).split('\n')
   const after = lines.slice(lines.indexOf('**Progress**') + 1)
   return after.slice(0, after.indexOf(''))
 }
 
-it('after 500 reports the comment of the first is still the one that is edited (C8)', async () => {
+it('after 500 reports Holdfast still edits the first comment (C8)', async () => {
   const [here, claimed] = await begun()
   const first = anchor(here)
   for (let n = 1; n <= 500; n++) {
@@ -57,7 +58,7 @@ describe('reports (C14)', () => {
     await here.time.pass(minute)
   }
 
-  it('the last three groups show, each with how often it came, also the third', async () => {
+  it('the last three groups are shown, each with its count', async () => {
     const [here, claimed] = await begun()
     await reportTimes(here, claimed, 'clone', 2)
     await reportTimes(here, claimed, 'read', 4)
@@ -70,7 +71,7 @@ describe('reports (C14)', () => {
     expect(progress(here)).toEqual(['- 12:02 think', '- 12:04 write ×13', '- 12:05 read'])
   })
 
-  it('have the hour alone on the newest one’s UTC day, else day and month too', async () => {
+  it('show only the time on the newest report’s UTC day, otherwise the date too', async () => {
     world = await openWorld()
     const claimed = await world.claim()
     await world.report(claimed, 'at noon')
@@ -117,7 +118,7 @@ describe.each([
   })
 })
 
-it('a comment goes on in its first language after the setting was changed (C13)', async () => {
+it('a comment keeps its first language after the setting was changed (C13)', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-locale-'))
   const path = join(folder, 'holdfast.db')
   const [here] = await begun({ path, announcement: { locale: 'ru-RU' } })

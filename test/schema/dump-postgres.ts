@@ -26,7 +26,7 @@ const columns = `
   WHERE c.relnamespace = 'holdfast'::regnamespace AND c.relkind = 'r'
   ORDER BY c.relname COLLATE "C", a.attnum`
 
-// Primary keys, unique, check, foreign and exclusion constraints; NOT NULL stands at its column.
+// Primary keys, unique, check, foreign and exclusion constraints; NOT NULL is shown at its column.
 const constraints = `
   SELECT c.relname AS name, 'CONSTRAINT ' || quote_ident(o.conname) || ' '
     || pg_get_constraintdef(o.oid) AS line

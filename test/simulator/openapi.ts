@@ -205,8 +205,8 @@ function addShared($id: string, form: Form): void {
 }
 
 /**
- * OpenAPI 3.0 says `nullable` where JSON Schema has a type of its own. `close` lets an object have
- * the described fields alone; the parts of an `allOf` are closed together, at their owner.
+ * OpenAPI 3.0 has `nullable` where JSON Schema has a separate type. `close` forbids fields of an
+ * object that are not described; the parts of an `allOf` are closed together, at their owner.
  */
 function asJsonSchema(schema: unknown, home: string, close: boolean): unknown {
   if (Array.isArray(schema)) return schema.map((item) => asJsonSchema(item, home, close))

@@ -1,7 +1,7 @@
 /**
- * Time, chance, timers and the network are handed in, so that the product can run under a seed.
- * Each has one file that asks the machine for it; anywhere else in src/ the rule names what to
- * take. A plain .js file there is sent to a browser and is no part of the process.
+ * Time, randomness, timers and the network are passed in, so that the product can run with a seed.
+ * For each, only a few files may ask the machine; anywhere else in src/ the rule names what to use.
+ * A plain .js file there is sent to a browser and is not part of the process.
  */
 import ts from 'typescript'
 import { findingAt, isTest, nodesOf, type Finding, type Rule, type Source } from './source.ts'
@@ -42,7 +42,7 @@ const bans: readonly Ban[] = [
   },
   {
     names: ['fetch'],
-    // The outer edges, which hand the real network to everything else.
+    // The entry points, which pass the real network to everything else.
     homes: [
       ...['src/compose.ts', 'src/cli/main.ts', 'src/simulator/index.ts'],
       'src/library/github-access.ts',
@@ -65,7 +65,7 @@ function findingsOf(source: Source, node: ts.Node, ban: Ban): Finding[] {
   return [findingAt(source, node, message)]
 }
 
-/** What is used of the ban at this very node, or null. */
+/** The banned name that this node uses, or null. */
 function bannedUse(node: ts.Node, ban: Ban): string | null {
   if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) {
     const module = node.moduleSpecifier.text
@@ -82,7 +82,7 @@ function bannedName(ban: Ban, name: string): string | null {
   return ban.names.includes(name) ? name : null
 }
 
-/** `globalThis.fetch` and `crypto.randomUUID` are the bare names by another way. */
+/** `globalThis.fetch` and `crypto.randomUUID` are other spellings of the bare names. */
 function memberName(node: ts.PropertyAccessExpression): string {
   const owner = node.expression.getText()
   if (owner === 'globalThis' || owner === 'crypto') return node.name.text

@@ -1,8 +1,8 @@
 /**
- * The table "Folders, in reading order" of ARCHITECTURE.md, as the rule about imports reads it: the
- * table is the rule, so that neither can say something that the other does not.
+ * The table "Folders, in reading order" of ARCHITECTURE.md. The import rule reads the table itself,
+ * so that the two cannot differ.
  *
- * What must hold: a part names only parts above it, so that no two parts can need each other.
+ * What must hold: a part names only parts above it, so that no two parts depend on each other.
  */
 
 export interface Part {
@@ -11,9 +11,9 @@ export interface Part {
   readonly places: readonly string[]
   /** Names of parts. */
   readonly parts: readonly string[]
-  /** Single files of parts that are else closed to it. */
+  /** Single files of parts that it may otherwise not import. */
   readonly files: readonly string[]
-  /** `node:*` means every one that begins so. */
+  /** `node:*` means every module that begins so. */
   readonly packages: readonly string[]
 }
 

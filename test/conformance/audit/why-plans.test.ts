@@ -1,7 +1,7 @@
 /**
- * Goal: the cost of `why` depends on its answer, not on how much else is stored. Method: both
- * databases explain the statements of its reads, over many rows of other subjects. Each plan must
- * use an index.
+ * Goal: the cost of `why` depends on its answer, not on how much else is stored.
+ * Method: both databases explain the statements of its reads, over many rows of other subjects.
+ * Each plan must use an index.
  */
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Sql } from '../../../src/stores/sql.ts'

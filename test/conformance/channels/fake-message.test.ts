@@ -1,8 +1,8 @@
 /**
- * Goal: a channel to something other than GitHub needs nothing but its own file. Method: this file
- * declares a fake messenger, which has addresses but no repository, run or subject, with both
- * policies for outputs that cannot be looked at. It passes the suites for any channel and for
- * publishing. Neither the domain nor a store nor the publisher knows its name.
+ * Goal: a channel to something other than GitHub needs nothing but its own file.
+ * Method: this file declares a fake messenger, which has addresses but no repository, run or
+ * subject, with both policies for outputs that cannot be looked at. It passes the suites for any
+ * channel and for publishing. Neither the domain nor a store nor the publisher knows its name.
  */
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'

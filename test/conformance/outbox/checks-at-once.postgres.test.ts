@@ -1,8 +1,9 @@
 /**
  * Goal: two pull requests share a commit, and on PostgreSQL their check runs are stored at the same
  * time. GitHub shows the newest check run: it must belong to the run whose result counts, although
- * neither transaction can see what the other has written. Method: the test locks the table of runs
- * until both have written their check run and ask about the other.
+ * neither transaction can see what the other has written.
+ * Method: the test locks the table of runs until both have written their check run and ask about
+ * the other.
  */
 import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'

@@ -1,8 +1,8 @@
 /**
  * Goal: the cost of what publishers, servers and scrapers ask regularly depends on the answer, not
- * on how much was published before. Method: both databases explain the statements of the verbs,
- * over many closed deliveries. Each plan must use an index, and must not read rows that it then
- * drops.
+ * on how much was published before.
+ * Method: both databases explain the statements of the verbs, over many closed deliveries. Each
+ * plan must use an index, and must not read rows that it then drops.
  */
 import { channelsByName } from '../../../src/channels/github-channels.ts'
 import { afterAll, describe, expect, it } from 'vitest'

@@ -194,7 +194,7 @@ export function publishing(open: OpenStore): void {
       expect(await outbox().backlog()).toMatchObject({ unreportedCount: 0, unreported: [] })
     })
 
-    it('leaves an ended run shown as running only if GitHub already showed it as running', async () => {
+    it('leaves an ended run shown as running only if GitHub showed it before', async () => {
       const refused = { what: 'permanent', trouble: { code: 'forbidden', text: 'no' } } as const
       const shown = await claim()
       await publisher.publish()

@@ -154,7 +154,7 @@ export function announcing(open: OpenStore): void {
       },
     )
 
-    it('a run that takes over progress, and is cancelled before it is shown, closes it', async () => {
+    it('a run that takes over progress and is cancelled at once closes it', async () => {
       const subject = make()
       const { run: first } = await subject.claim('a')
       await publisher.publish()

@@ -1,7 +1,8 @@
 /**
  * Goal: noting a restore of a large store survives a cut-off at any statement, needs no long
- * transaction, and nothing is sent before it is complete. Method: more deliveries are open than one
- * batch takes, and the noting is cut off at some statement.
+ * transaction, and nothing is sent before it is complete.
+ * Method: more deliveries are open than one batch takes, and the noting is cut off at some
+ * statement.
  */
 import { allRights } from '../../../src/channels/github-channels.ts'
 import { beforeEach, describe, expect, it } from 'vitest'

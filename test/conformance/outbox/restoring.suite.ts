@@ -162,7 +162,7 @@ export function restoring(open: OpenStore): void {
     expect(status).toMatchObject({ status: 'PENDING', protocol: { doubt: { action: 'edit' } } })
   })
 
-  it('the end of a run claimed again after a restore is sent: GitHub may show the run', async () => {
+  it('the end of a run claimed again after a restore is sent: GitHub may show it', async () => {
     await world.store.outbox.noteRestore()
     await world.store.upkeep.beat()
     const run = await claim()

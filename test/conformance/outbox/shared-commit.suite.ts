@@ -138,7 +138,7 @@ export function sharedCommit(open: OpenStore): void {
     expect((await shows())[1]).toBe(idOf(six))
   })
 
-  it('a version that is being sent when the other is shown again is not taken as newer', async () => {
+  it('a version being sent when the other is shown again does not count as newer', async () => {
     const five = await claim(5)
     const six = await claim(6)
     const leased = await publisher.leaseNamed('status')

@@ -39,7 +39,7 @@ export function sharedOwnStatus(open: OpenStore): void {
     return only
   }
 
-  it('the newer run has it; what the older one publishes is refused, kept and audited', async () => {
+  it('the newer run has it; what the older publishes is refused, kept and audited', async () => {
     const five = await claim(5)
     await say(five, 'pending')
     const six = await claim(6)
@@ -148,7 +148,7 @@ export function sharedOwnStatus(open: OpenStore): void {
     expect((await shows())[1]).toBe(idOf(six))
   })
 
-  it('a version that is being sent when the other is shown again is not taken as newer', async () => {
+  it('a version being sent when the other is shown again does not count as newer', async () => {
     const five = await claim(5)
     await say(five, 'success')
     const six = await claim(6)

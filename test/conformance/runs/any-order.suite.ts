@@ -1,8 +1,8 @@
 /**
- * Goal: the rules hold after every step, whatever verbs run in whatever order. Method: random
- * sequences of verbs on three subjects: one supersedes, one queues, one skips. After each step
- * everything is read again and compared with an independent model, which rebuilds every run from
- * the audit alone and computes by itself which events must be stale.
+ * Goal: the rules hold after every step, whatever verbs run in whatever order.
+ * Method: random sequences of verbs on three subjects: one supersedes, one queues, one skips. After
+ * each step everything is read again and compared with an independent model, which rebuilds every
+ * run from the audit alone and computes by itself which events must be stale.
  */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'

@@ -1,7 +1,7 @@
 /**
- * Goal: every row of the claim table, in every state that its key can have. Method: a subject is
- * put into the state and claimed once more; the test checks the answer, the rows and the subject.
- * `waiting` is left out, because no verb leads there yet.
+ * Goal: every row of the claim table, in every state that its key can have.
+ * Method: a subject is put into the state and claimed once more; the test checks the answer, the
+ * rows and the subject. `waiting` is left out, because no verb leads there yet.
  */
 import { describe, expect, it } from 'vitest'
 import { onNewerChoices } from '../../../src/domain/run.ts'

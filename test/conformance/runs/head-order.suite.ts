@@ -1,7 +1,7 @@
 /**
  * Goal: the order of heads does not depend on the order in which their events arrive. If it cannot
- * be decided, the last arrival counts until GitHub has answered. Method: times are small whole
- * numbers, like GitHub's seconds.
+ * be decided, the last arrival counts until GitHub has answered.
+ * Method: times are small whole numbers, like GitHub's seconds.
  */
 import { describe, expect, it } from 'vitest'
 import { sha } from '../claims.ts'

@@ -1,7 +1,7 @@
 /**
  * Goal: the run verbs over a real store: from a caller's request to a claim, the look at GitHub
- * when only the order of arrival decided, and the long-polls. Method: the test moves the store's
- * time. Waits are real, and a signal ends each of them.
+ * when only the order of arrival decided, and the long-polls.
+ * Method: the test moves the store's time. Waits are real, and a signal ends each of them.
  */
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'

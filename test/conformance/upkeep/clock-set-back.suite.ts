@@ -1,8 +1,9 @@
 /**
  * Goal: after a clock that was ahead is corrected, nothing waits for as long as the clock was
  * ahead: neither the lease of a lost holder, nor a run without a worker, a retry, a block or a
- * webhook. Method: all times are set while the clock is a month ahead; then it is set back, and
- * time continues.
+ * webhook.
+ * Method: all times are set while the clock is a month ahead; then it is set back, and time
+ * continues.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { grant, pullRequestClaim } from '../claims.ts'

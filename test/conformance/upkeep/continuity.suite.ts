@@ -1,8 +1,9 @@
 /**
  * Goal: after a time in which holders could not reach the store, leases that expired in it get one
  * more full lease before anything is taken from their holders, and leases that expired before do
- * not. Method: `beat` is called as a server does, then not at all for a while. Each test stays
- * below the minute and a half after which a database's clock counts as unknown.
+ * not.
+ * Method: `beat` is called as a server does, then not at all for a while. Each test stays below the
+ * minute and a half after which a database's clock counts as unknown.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { grant, holderOf, leaseRequest } from '../claims.ts'
@@ -138,7 +139,7 @@ export function continuity(open: OpenStore): void {
     expect(await world.store.runs.sweep(pending.run!.id)).toMatchObject({ errorCode: 'no_worker' })
   })
 
-  it('a caller’s run is not worker_lost at once if its last chance was in the absence', async () => {
+  it('a caller’s run whose last chance was in the absence is not worker_lost at once', async () => {
     const subject = new TestSubject(world)
     const lease = grant({ ms: 2 * second })
     const { run } = await subject.claim('a', { lease, leaseMs: 2 * second })

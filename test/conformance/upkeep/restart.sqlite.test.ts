@@ -1,7 +1,8 @@
 /**
  * Goal: a start after an absence gives holders one more full lease, whatever the machine's clock
- * did meanwhile. Method: one file, opened again and again with the same clock. Only on SQLite,
- * where the store's clock is the machine's, which a test can move while no server runs.
+ * did meanwhile.
+ * Method: one file, opened again and again with the same clock. Only on SQLite, where the store's
+ * clock is the machine's, which a test can move while no server runs.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,8 +1,8 @@
 /**
  * Goal: the cost of a server's regular work depends on what it finds to do, not on how much is
- * stored: sweeping, purging, looking for webhooks and for work, counting for metrics. Method: both
- * databases explain the statements of the verbs, over many webhooks and subjects that need nothing.
- * Each plan must use an index, and must not read rows that it then drops.
+ * stored: sweeping, purging, looking for webhooks and for work, counting for metrics.
+ * Method: both databases explain the statements of the verbs, over many webhooks and subjects that
+ * need nothing. Each plan must use an index, and must not read rows that it then drops.
  */
 import { afterAll, describe, expect, it } from 'vitest'
 import type { InboxEntry } from '../../../src/domain/inbox.ts'
