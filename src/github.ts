@@ -1,6 +1,6 @@
 /**
- * Port: what we ask GitHub, always outside a transaction. A question that rejects got no answer now
- * and may be asked again later. A clear refusal is an answer.
+ * Port: what we ask GitHub, always outside a transaction. If a question rejects, GitHub gave no
+ * answer, and the question may be asked again later. A clear refusal is an answer.
  */
 import type { z } from 'zod'
 import type { Finding } from './domain/finding.ts'

@@ -55,7 +55,7 @@ export async function openStore(
   const machine = {
     ...systemMachine,
     ...givenMachine(options),
-    onTogether: (kind: 'group' | 'batch', count: number) => metrics.committedTogether(kind, count),
+    onBatch: (kind: 'group' | 'batch', count: number) => metrics.committedTogether(kind, count),
     onRepeat: (what: 'again' | 'given_up', cause: unknown) => {
       metrics.storeRepeated(what)
       if (what === 'given_up') {

@@ -10,7 +10,7 @@ import type { AuditRow } from '../domain/audit.ts'
 import type { Log } from '../log.ts'
 import type { Cancel, Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
-import type { AuditBite, AuditFilter, StorePart } from '../store.ts'
+import type { AuditBatch, AuditFilter, StorePart } from '../store.ts'
 
 const queryEveryMs = 250
 const quietMsMax = 15_000
@@ -95,7 +95,7 @@ class StoreAuditFeed implements AuditFeed {
   }
 
   /** Returns null while the store is away. */
-  async #page(order: number, filter: AuditFilter): Promise<AuditBite | null> {
+  async #page(order: number, filter: AuditFilter): Promise<AuditBatch | null> {
     try {
       return await this.#options.store.audit.after(order, filter, pageMax)
     } catch {

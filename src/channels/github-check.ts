@@ -235,10 +235,10 @@ function checkMarkerText(run: Run, round: number): string {
 }
 
 /** It begins and ends now, so that it is also the newest one by its times. */
-function checkRepeated(run: Run, coveredBy: string, now: number): AnnouncedOutput {
+function checkRepeated(run: Run, hiddenBy: string, now: number): AnnouncedOutput {
   return {
-    target: `check-again ${run.id} ${run.round} after ${coveredBy}`,
-    markerText: `${checkMarkerText(run, run.round)} after ${coveredBy}`,
+    target: `check-again ${run.id} ${run.round} after ${hiddenBy}`,
+    markerText: `${checkMarkerText(run, run.round)} after ${hiddenBy}`,
     thread: run.pr,
     sha: run.headSha,
     content: { ...contentFor(run), startedAt: now, completedAt: now },

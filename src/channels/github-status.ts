@@ -166,17 +166,17 @@ export class StatusChannel implements Channel<RepositoryTarget> {
   ): Promise<LookResult> {
     const body = wanted.body as StatusBody
     const { userIds } = await this.#parts.authors()
-    let isCovered = false
+    let isHidden = false
     for await (const status of this.#newestFirst(target, since, sendBy)) {
       if (status.context.toLowerCase() !== body.context.toLowerCase()) continue
       if (status.creator == null || !userIds.has(status.creator.id)) {
-        isCovered = true
+        isHidden = true
         continue
       }
       // A newer status of somebody else does not matter for whether ours arrived.
-      const current = shows(status, body) && (since !== null || !isCovered)
+      const current = shows(status, body) && (since !== null || !isHidden)
       const atWork = status.state === 'pending'
-      const shown = !isCovered && { hash: hashOf(status, body) }
+      const shown = !isHidden && { hash: hashOf(status, body) }
       const found = [{ providerId: String(status.id), url: null, current, atWork, ...shown }]
       return { found, unverified: false }
     }

@@ -107,13 +107,13 @@ function reason(view: AnchorView, words: Words): string {
 function skipped(view: AnchorView, words: Words): string {
   const why = skipReasonOf(view)
   if (why === null) return ''
-  return 'said' in why ? `> ${safeLine(why.said)}` : words.reason.filtered
+  return 'text' in why ? `> ${safeLine(why.text)}` : words.reason.filtered
 }
 
 function quoted({ errorCode, errorText }: AnchorView): string {
   const code = (errorCode ?? '').replaceAll(/[^\w.-]/g, '').slice(0, 64)
-  const said = [safeLine(errorText ?? '', 500), code === '' ? '' : `\`${code}\``]
-  const text = said.filter((part) => part !== '').join(' · ')
+  const parts = [safeLine(errorText ?? '', 500), code === '' ? '' : `\`${code}\``]
+  const text = parts.filter((part) => part !== '').join(' · ')
   return text === '' ? '' : `> ${text}`
 }
 

@@ -1,14 +1,14 @@
 /**
- * An audit row: append-only, written in the same transaction as the change it tells of.
+ * An audit row. Rows are only added, each in the same transaction as the change that it records.
  *
  * Every row names its cause. The rows of one decision name its first row, and that one names what
  * led to the decision:
  *
- *   deciding on a webhook               its arrival, or the operator's wish to decide it again
+ *   deciding on a webhook               its arrival, or the operator's request for a replay
  *   lease, report, end, loss of a lease the row whose id was the run's fence until then
  *   a claim in place of a lost holder   that holder's row, if no webhook led to the claim
  *   an answer about the newest head     the decision that had to ask
- *   what happens to a delivery          the row that made its newest version, or reopened it
+ *   what happens to a delivery          the row that made its newest version or reopened it
  *   what a restore puts in doubt        the row of the restore
  *
  * Many decisions may share a transaction: a cause never crosses from one to another.
@@ -84,11 +84,11 @@ export interface AuditDraft {
   readonly type: AuditType
   readonly actor: string
   readonly runId: string | null
-  /** Of what happened to a webhook. */
+  /** The webhook that it is about. */
   readonly inboxId?: string | null
-  /** Of what happened to a delivery. */
+  /** The delivery that it is about. */
   readonly deliveryId?: string | null
-  /** Of what was refused: what was wrong. */
+  /** For `access.refused`: what was wrong. */
   readonly refused?: RefusedCredential
   readonly data: Readonly<Record<string, unknown>>
 }
@@ -100,7 +100,10 @@ export interface AuditRow extends AuditDraft {
    * passing of time did, and in rows of older versions. It may be past its retention and gone.
    */
   readonly causeId: number | null
-  /** Its place in the order of commits: unlike the id, above all that could be read before. */
+  /**
+   * Its place in the order of commits. Unlike the id, it is higher than every place that could be
+   * read before.
+   */
   readonly order: number
   readonly at: number
 }

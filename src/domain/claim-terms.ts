@@ -24,7 +24,7 @@ export interface Claim {
   readonly policy: RunPolicy
   /** `owner/name` in lower case; null for a job without a repository. */
   readonly repo: string | null
-  /** GitHub's id of the repository, if the event names it: a name may get another owner. */
+  /** GitHub's id of the repository, if the event names it. A name can go to another repository. */
   readonly repoId: number | null
   readonly subjectName: string
   readonly key: string
@@ -33,7 +33,7 @@ export interface Claim {
   readonly baseSha: string | null
   readonly headSha: string | null
   readonly beforeSha: string | null
-  /** When the pull request was opened, where the event says so. */
+  /** When the pull request was opened, if the event says so. */
   readonly threadCreatedAt: number | null
   readonly headMaking: boolean
   /** GitHub itself named this commit as the head, in its event or when it was asked. */
@@ -45,22 +45,23 @@ export interface Claim {
   readonly sender: string | null
   /** A person asked for a rerun. */
   readonly rerun: boolean
-  /** Why the `when` rule of its type skips it; null when it does not. */
+  /** Why the type's `when` rule skips it; null if it does not. */
   readonly skipReason: string | null
   readonly input: string | null
   /** The claimer's lease, or null to leave the run pending for a worker. */
   readonly lease: LeaseGrant | null
   readonly leaseMs: number
   readonly actor: string
-  /** The audit row that led to it; none where its actor just asked. */
+  /** The audit row that led to it; none if the actor simply asked. */
   readonly causeId?: number | null
 }
 
 /** What the store read after it locked the subject. */
 export interface ClaimFacts {
   readonly subject: Subject
+  /** The run of this key on this subject. */
   readonly same: Run | null
-  /** The subject's other active runs: all where the claim supersedes, else the one ahead. */
+  /** The subject's other active runs: all if the claim supersedes, otherwise only the one ahead. */
   readonly others: readonly Run[]
   /** A run of this type that has the same key under another subject. */
   readonly foreign: Run | null

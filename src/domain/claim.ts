@@ -9,7 +9,7 @@
  *                                                    first answer
  *   4  same key, lease lost                          reclaimed: attempt + 1 (a run whose attempts
  *                                                    are used up was failed before this decision)
- *   5  same key, succeeded, another key current      restored: no work, its result shows again
+ *   5  same key, succeeded, another key current      restored: no work, its result is shown again
  *   6  same key, succeeded                           duplicate, or rerun: round + 1
  *   7  same key, failed, cancelled or skipped        retry: round + 1, or duplicate
  *   8  same key, superseded, current again           returned: round + 1
@@ -59,11 +59,11 @@ export function decideClaim(
     if (!isBack) return { refused: 'not_current', currentRunId: subject.currentRunId }
   }
   const given: ClaimCase = { claim, facts, moment, rank, newRunId }
-  if (rank.rank === 'stale') return staleEvent(given)
-  if (same !== null) return knownKey(given, same)
+  if (rank.rank === 'stale') return decideStaleEvent(given)
+  if (same !== null) return decideKnownKey(given, same)
   // The subject still knows the key of a purged run.
-  if (isCurrent && !claim.rerun && !asksForPurged(given)) return skip(given, 'duplicate', null)
-  return newKey(given)
+  if (isCurrent && !claim.rerun && !restartsPurgedKey(given)) return skip(given, 'duplicate', null)
+  return decideNewKey(given)
 }
 
 function rankOf(claim: Claim, facts: ClaimFacts): HeadRank {
@@ -72,14 +72,14 @@ function rankOf(claim: Claim, facts: ClaimFacts): HeadRank {
     const isCurrent = subject.currentPair === claim.pair
     return { rank: isCurrent ? 'current' : 'newer', orderAt: null, unclear: false }
   }
-  const atWork = others.find(({ id }) => id === subject.currentRunId)
+  const currentRun = others.find(({ id }) => id === subject.currentRunId)
   return rankHead({ ...claim, headMaking: makesHead(claim, facts) }, subject, {
     repeated: facts.eventSeen && same !== null,
-    currentHeardAt: atWork?.lastEventAt ?? null,
+    currentEventAt: currentRun?.lastEventAt ?? null,
   })
 }
 
-/** An event that was decided before made its head then; repeated, it only mentions the head. */
+/** A repeated event made its head the first time; now it only mentions the head. */
 function makesHead(claim: Claim, facts: ClaimFacts): boolean {
   return claim.headMaking && !facts.eventSeen
 }
@@ -90,17 +90,17 @@ function hasOrder(claim: Claim): boolean {
 }
 
 /** Row 2. */
-function staleEvent(given: ClaimCase): ClaimDecision {
+function decideStaleEvent(given: ClaimCase): ClaimDecision {
   const { same } = given.facts
   return same === null ? storeSkipped(given, 'stale-event') : skip(given, 'stale-event', same)
 }
 
 /** Rows 3 and 4, then 5 to 8. */
-function knownKey(given: ClaimCase, same: Run): ClaimDecision {
+function decideKnownKey(given: ClaimCase, same: Run): ClaimDecision {
   if (runs.leaseIsLost(same, given.moment)) {
-    return work(given, { ...withEvent(given, same), attempt: same.attempt + 1 }, 'reclaimed')
+    return startWork(given, { ...withEvent(given, same), attempt: same.attempt + 1 }, 'reclaimed')
   }
-  if (!runs.isActive(same)) return endedKey(given, same)
+  if (!runs.isActive(same)) return decideEndedKey(given, same)
   return isOwnGrant(given, same) ? answerAgain(given, same) : duplicateOfActive(given, same)
 }
 
@@ -127,30 +127,30 @@ function duplicateOfActive(given: ClaimCase, same: Run): ClaimDecision {
   }
 }
 
-function endedKey(given: ClaimCase, same: Run): ClaimDecision {
+function decideEndedKey(given: ClaimCase, same: Run): ClaimDecision {
   const { claim, facts } = given
   const headMovesBack = hasOrder(claim) && facts.subject.currentPair !== claim.pair
   if (same.state === 'succeeded' && headMovesBack && !claim.rerun) {
-    return take(given, withEvent(given, same), 'restored', false)
+    return makeCurrent(given, withEvent(given, same), 'restored', false)
   }
   if (claim.skipReason !== null) {
     return headMovesBack
       ? skipByRule(given, nextRound(given, withEvent(given, same)), claim.skipReason)
       : skip(given, 'duplicate', same)
   }
-  if (!claim.rerun && !asksForMore(given, same)) return skip(given, 'duplicate', same)
+  if (!claim.rerun && !startsNextRound(given, same)) return skip(given, 'duplicate', same)
   const triggered = withTrigger(withEvent(given, same), claim, facts.subject, given.rank)
   const next = nextRound(given, triggered)
   if (mustQueue(given)) return queue(given, next)
   if (facts.others.length > 0 && claim.policy.onNewer === 'skip') return skip(given, 'busy', same)
-  if (same.state === 'superseded') return work(given, next, 'returned')
-  return work(given, next, same.state === 'succeeded' ? 'rerun' : 'retry')
+  if (same.state === 'superseded') return startWork(given, next, 'returned')
+  return startWork(given, next, same.state === 'succeeded' ? 'rerun' : 'retry')
 }
 
 const nextRound = ({ facts }: ClaimCase, run: Run): Run => runs.nextRound(run, facts.pastRound)
 
 /** Without a person's request only a new event restarts a run, and never one that succeeded. */
-function asksForMore(given: ClaimCase, same: Run): boolean {
+function startsNextRound(given: ClaimCase, same: Run): boolean {
   if (same.state === 'succeeded') return false
   if (same.state === 'superseded') return true
   const { eventAt } = given.claim
@@ -159,7 +159,7 @@ function asksForMore(given: ClaimCase, same: Run): boolean {
 }
 
 /** The same for a current key whose run was purged. */
-function asksForPurged({ claim, facts }: ClaimCase): boolean {
+function restartsPurgedKey({ claim, facts }: ClaimCase): boolean {
   const { currentEnded, headAt } = facts.subject
   if (currentEnded === 'succeeded' || claim.skipReason !== null) return false
   const older = claim.eventAt !== null && headAt !== null && claim.eventAt < headAt
@@ -174,7 +174,7 @@ function mustQueue({ claim, facts }: ClaimCase): boolean {
 }
 
 /** Row 9. */
-function newKey(given: ClaimCase): ClaimDecision {
+function decideNewKey(given: ClaimCase): ClaimDecision {
   const { claim, facts } = given
   const { others } = facts
   if (others.length > 0 && claim.policy.onNewer === 'skip') return storeSkipped(given, 'busy')
@@ -183,15 +183,15 @@ function newKey(given: ClaimCase): ClaimDecision {
   if (mustQueue(given)) return queue(given, fresh)
   // A current key without a row was purged.
   const isPurged = facts.subject.currentPair === claim.pair
-  if (isPurged) return work(given, fresh, claim.rerun ? 'rerun' : 'retry')
-  return work(given, fresh, others.length > 0 ? 'superseded-prior' : 'new')
+  if (isPurged) return startWork(given, fresh, claim.rerun ? 'rerun' : 'retry')
+  return startWork(given, fresh, others.length > 0 ? 'superseded-prior' : 'new')
 }
 
 /** Does nothing but write an audit row, so that `why` can explain the skip later. */
 function skip(given: ClaimCase, reason: ClaimReason, run: Run | null): ClaimDecision {
   const { facts } = given
   const after = run === null || reason === 'stale-event' ? run : withEvent(given, run)
-  return verdict(given, {
+  return completeDecision(given, {
     reason,
     process: false,
     run: after,
@@ -216,7 +216,7 @@ function storeSkipped(given: ClaimCase, reason: 'stale-event' | 'busy'): ClaimDe
   // Kept for the case that GitHub names it as the head: the rule has already refused it.
   const errorText = given.claim.skipReason
   const run = runs.end(freshRun(given), { ...ending, errorText }, given.moment.now)
-  return verdict(given, {
+  return completeDecision(given, {
     reason,
     process: false,
     run: { ...run, orderAt: null },
@@ -232,7 +232,7 @@ function storeSkipped(given: ClaimCase, reason: 'stale-event' | 'busy'): ClaimDe
 function skipByRule(given: ClaimCase, run: Run, why: string): ClaimDecision {
   const ending = { state: 'skipped', outcome: 'skipped', errorCode: 'skipped' } as const
   const skipped = runs.end(run, { ...ending, errorText: why }, given.moment.now)
-  const taken = take(given, skipped, 'skipped', false)
+  const taken = makeCurrent(given, skipped, 'skipped', false)
   const [, ...others] = taken.audits
   const first = audit(given, 'run.skipped', run.id, { reason: why, key: run.key, round: run.round })
   return { ...taken, audits: [first, ...others] }
@@ -240,7 +240,7 @@ function skipByRule(given: ClaimCase, run: Run, why: string): ClaimDecision {
 
 function queue(given: ClaimCase, run: Run): ClaimDecision {
   const queued = runs.makeQueued(run)
-  return verdict(given, {
+  return completeDecision(given, {
     reason: 'queued',
     process: false,
     run: queued,
@@ -252,15 +252,20 @@ function queue(given: ClaimCase, run: Run): ClaimDecision {
   })
 }
 
-function work(given: ClaimCase, run: Run, reason: ClaimReason): ClaimDecision {
+function startWork(given: ClaimCase, run: Run, reason: ClaimReason): ClaimDecision {
   const { lease } = given.claim
   const { now } = given.moment
   const moved = lease === null ? runs.makePending(run, now) : runs.start(run, lease, now)
-  return take(given, moved, reason, true)
+  return makeCurrent(given, moved, reason, true)
 }
 
 /** Makes the run the current one of its subject and supersedes the other active runs. */
-function take(given: ClaimCase, run: Run, reason: ClaimReason, process: boolean): ClaimDecision {
+function makeCurrent(
+  given: ClaimCase,
+  run: Run,
+  reason: ClaimReason,
+  process: boolean,
+): ClaimDecision {
   const supersedes = given.claim.policy.onNewer === 'supersede'
   const superseded = supersedes
     ? given.facts.others.map((other) => runs.supersede(other, run.key, given.moment.now))
@@ -268,7 +273,7 @@ function take(given: ClaimCase, run: Run, reason: ClaimReason, process: boolean)
   const supersededAudits = superseded.map((old) =>
     audit(given, 'run.superseded', old.id, { by: run.key, by_run_id: run.id }),
   )
-  return verdict(given, {
+  return completeDecision(given, {
     reason,
     process,
     run,
@@ -280,7 +285,7 @@ function take(given: ClaimCase, run: Run, reason: ClaimReason, process: boolean)
   })
 }
 
-function verdict(given: ClaimCase, parts: Omit<ClaimDecision, 'unclear'>): ClaimDecision {
+function completeDecision(given: ClaimCase, parts: Omit<ClaimDecision, 'unclear'>): ClaimDecision {
   const { subject } = parts
   const isHeadAgain = subject.currentRunId !== given.facts.subject.currentRunId
   const choseAHead =

@@ -17,7 +17,7 @@ export interface SetBack {
   readonly byMs: number
 }
 
-/** Each due step checks everything again, so a step too many does no harm. */
+/** A due step checks everything again, so one step too many does no harm. */
 const lookAgainMs = 60_000
 const dayMs = 86_400_000
 
@@ -54,7 +54,10 @@ export function deliveryAfterSetBack(
   })
 }
 
-/** The budget, or the earlier message, decides how long the wait is. */
+/**
+ * The maximum wait. With `budget` it is due now, because the budget decides again. With `order` the
+ * message before it releases it, at the latest at the deadline.
+ */
 function waitMsMaxOf({ wait, kind }: Delivery, { deadlineMs }: PublishingRules): number {
   if (wait === 'budget') return 0
   return wait === 'order' ? deadlineMs[kind] : lookAgainMs
@@ -74,7 +77,7 @@ function protocolAfterSetBack(
     ...protocol,
     ...(scan !== undefined && { scan: { ...scan, at: Math.min(scan.at, last) } }),
     ...(settle !== undefined && { settle: { ...settle, at: Math.min(settle.at, last) } }),
-    // A search that begins too late would miss what is there, and it would be made twice.
+    // A look that starts too late would not find what is there, and it would be sent twice.
     ...(isAhead && { doubt: { ...doubt, since: Math.min(doubt.since - byMs, now) - dayMs } }),
   }
 }

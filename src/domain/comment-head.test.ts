@@ -2,17 +2,17 @@
 // written.
 import { describe, expect, it } from 'vitest'
 import { isBeforeComment, type NamedHead } from './comment-head.ts'
-import type { HeardHead } from './inbox.ts'
+import type { EventHead } from './inbox.ts'
 
 const at = (second: number): number => second * 1000
-const headFrom = (headSha: string, second: number, by: HeardHead['by'] = 'event'): HeardHead => {
+const headFrom = (headSha: string, second: number, by: EventHead['by'] = 'event'): EventHead => {
   return { headSha, at: at(second), by }
 }
 const named = (headSha: string, over: Partial<NamedHead> = {}): NamedHead => {
   return { headSha, updatedAt: at(12), pushedAt: at(11), ...over }
 }
 /** For a comment that was written in second 10. */
-const applies = (head: NamedHead, ...events: readonly HeardHead[]): boolean =>
+const applies = (head: NamedHead, ...events: readonly EventHead[]): boolean =>
   isBeforeComment(at(10), head, events)
 
 describe('whether the stored events show that the head is older than the comment', () => {

@@ -7,7 +7,7 @@
  * seconds, so an event in the comment's second may be after the comment.
  * What must hold: true only if the commit was the head before the second of the comment.
  */
-import type { HeardHead } from './inbox.ts'
+import type { EventHead } from './inbox.ts'
 
 /** A head as GitHub named it, in the event or when asked. */
 export interface NamedHead {
@@ -21,19 +21,19 @@ export interface NamedHead {
 export function isBeforeComment(
   commentAt: number,
   head: NamedHead,
-  heard: readonly HeardHead[],
+  eventHeads: readonly EventHead[],
 ): boolean {
   // GitHub named it as the head before the comment.
   if (head.updatedAt !== null && head.updatedAt < commentAt) return true
   const otherAt = Math.max(
     -Infinity,
-    ...heard.filter(({ headSha }) => headSha !== head.headSha).map(({ at }) => at),
+    ...eventHeads.filter(({ headSha }) => headSha !== head.headSha).map(({ at }) => at),
   )
   // Of two heads in one second, nobody knows which came last.
-  const wasHead = heard.some(
+  const wasHead = eventHeads.some(
     ({ at, headSha }) => headSha === head.headSha && at > otherAt && at < commentAt,
   )
-  const isMadeSince = heard.some(
+  const isMadeSince = eventHeads.some(
     ({ at, headSha, by }) => headSha === head.headSha && by === 'event' && at >= commentAt,
   )
   const isUnpushed = head.pushedAt !== null && head.pushedAt < commentAt

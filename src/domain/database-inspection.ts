@@ -4,7 +4,7 @@ export interface DatabaseInspection {
   /** Name and version of the database program. */
   readonly engine: string
   readonly schema: SchemaInspection
-  /** How far the database's clock is ahead of this machine's; null where they are the same. */
+  /** How far the database's clock is ahead of this machine's; null if both use one clock. */
   readonly clockAheadMs: number | null
   /** Why committed data might not survive a power cut; empty when it will. */
   readonly doubts: readonly string[]

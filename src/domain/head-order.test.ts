@@ -34,7 +34,7 @@ function claim(head: string, eventAt: number | null, over: Partial<HeadClaim> = 
   return { pair: head, headSha: head, beforeSha: null, headMaking: true, eventAt, ...over }
 }
 
-const fresh: HeadKnowledge = { repeated: false, currentHeardAt: null }
+const fresh: HeadKnowledge = { repeated: false, currentEventAt: null }
 const newer = (orderAt: number | null, unclear = false) => ({ rank: 'newer', orderAt, unclear })
 const current = (orderAt: number | null) => ({ rank: 'current', orderAt, unclear: false })
 const stale = { rank: 'stale', orderAt: null, unclear: false }
@@ -138,7 +138,7 @@ describe('a mention of another head', () => {
   })
 
   it('is stale if it is earlier than the last event of an unverified current head', () => {
-    const withLaterEvent = { ...fresh, currentHeardAt: later }
+    const withLaterEvent = { ...fresh, currentEventAt: later }
     expect(rankHead(mention(4), headed(null, 3), withLaterEvent)).toEqual(stale)
     expect(rankHead(mention(5), headed(null, 3), withLaterEvent)).toEqual(staleToBeAsked)
     expect(rankHead(mention(later), headed(null, 3), withLaterEvent)).toEqual(newer(null, true))

@@ -39,10 +39,10 @@ export interface HeadRank {
 
 /** What else the store knows about the order. */
 export interface HeadKnowledge {
-  /** This event was decided before, for a known head: repeated, it says nothing new. */
+  /** This event was already decided, for a known head. So it says nothing new. */
   readonly repeated: boolean
   /** The last event of the active run on the current head; null when there is none. */
-  readonly currentHeardAt: number | null
+  readonly currentEventAt: number | null
 }
 
 const stale: HeadRank = { rank: 'stale', orderAt: null, unclear: false }
@@ -51,28 +51,28 @@ const staleBy = (ms: number): HeadRank => ({ ...stale, unclear: ms <= orderDoubt
 const byArrival: HeadRank = { rank: 'newer', orderAt: null, unclear: true }
 const newer = (orderAt: number | null): HeadRank => ({ rank: 'newer', orderAt, unclear: false })
 
-export function rankHead(claim: HeadClaim, subject: Subject, known: HeadKnowledge): HeadRank {
-  const made = claim.headMaking ? claim.eventAt : null
-  if (subject.currentPair === null) return newer(made)
-  if (subject.currentPair === claim.pair) return rankCurrent(made, subject)
-  if (!claim.headMaking) return rankMention(claim, subject, known)
-  if (made === null) return byArrival
-  if (subject.floorAt !== null && made < subject.floorAt) return staleBy(subject.floorAt - made)
+export function rankHead(claim: HeadClaim, subject: Subject, knowledge: HeadKnowledge): HeadRank {
+  const madeAt = claim.headMaking ? claim.eventAt : null
+  if (subject.currentPair === null) return newer(madeAt)
+  if (subject.currentPair === claim.pair) return rankCurrent(madeAt, subject)
+  if (!claim.headMaking) return rankMention(claim, subject, knowledge)
+  if (madeAt === null) return byArrival
+  if (subject.floorAt !== null && madeAt < subject.floorAt) return staleBy(subject.floorAt - madeAt)
   if (subject.headAt !== null) {
-    return made > subject.headAt ? newer(made) : rankTie(claim, subject, made)
+    return madeAt > subject.headAt ? newer(madeAt) : rankTie(claim, subject, madeAt)
   }
   // The current head is unverified: this one is newer than every verified head, or ties with one.
-  if (made === subject.floorAt) return byArrival
-  return { rank: 'newer', orderAt: made, unclear: true }
+  if (madeAt === subject.floorAt) return byArrival
+  return { rank: 'newer', orderAt: madeAt, unclear: true }
 }
 
 /** The order of the current head only grows, and an event below the floor does not verify it. */
-function rankCurrent(made: number | null, subject: Subject): HeadRank {
+function rankCurrent(madeAt: number | null, subject: Subject): HeadRank {
   const { headAt, floorAt } = subject
   let orderAt = headAt
-  if (made !== null) {
-    if (headAt !== null) orderAt = Math.max(headAt, made)
-    else if (floorAt === null || made > floorAt) orderAt = made
+  if (madeAt !== null) {
+    if (headAt !== null) orderAt = Math.max(headAt, madeAt)
+    else if (floorAt === null || madeAt > floorAt) orderAt = madeAt
   }
   return { rank: 'current', orderAt, unclear: false }
 }
@@ -81,20 +81,20 @@ function rankCurrent(made: number | null, subject: Subject): HeadRank {
  * A label, a command or a rerun names a head without making it, and never raises its order. A
  * replaced head may have come back without an event, so it is not stale for that reason alone.
  */
-function rankMention(claim: HeadClaim, subject: Subject, known: HeadKnowledge): HeadRank {
-  if (known.repeated) return stale
-  const newestAt = Math.max(subject.floorAt ?? -Infinity, known.currentHeardAt ?? -Infinity)
+function rankMention(claim: HeadClaim, subject: Subject, knowledge: HeadKnowledge): HeadRank {
+  if (knowledge.repeated) return stale
+  const newestAt = Math.max(subject.floorAt ?? -Infinity, knowledge.currentEventAt ?? -Infinity)
   const isOlder = claim.eventAt !== null && claim.eventAt < newestAt
   return isOlder ? staleBy(newestAt - claim.eventAt) : byArrival
 }
 
-function rankTie(claim: HeadClaim, subject: Subject, made: number): HeadRank {
+function rankTie(claim: HeadClaim, subject: Subject, madeAt: number): HeadRank {
   const follows = claim.beforeSha !== null && claim.beforeSha === subject.headSha
   const precedes = subject.headBefore !== null && subject.headBefore === claim.headSha
   // a → b and b → a within a second: each of them follows the other.
   if (follows === precedes) return byArrival
   // a → b → c → a within a second: a replaced head may be back, but only a push brings it back.
   return follows
-    ? { ...newer(made), unclear: subject.headBefore !== null }
+    ? { ...newer(madeAt), unclear: subject.headBefore !== null }
     : { ...stale, unclear: claim.beforeSha !== null }
 }

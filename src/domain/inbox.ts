@@ -1,5 +1,5 @@
 /**
- * An inbox entry: a webhook that was stored before it was answered, and what came of it.
+ * An inbox entry: a webhook that was stored before it was answered, and its outcome.
  *
  *   received ──▶ waiting ──▶ processed      decided, and done in the same commit
  *                  ▲  └────▶ failed         a type's rule threw; the other types are done
@@ -30,7 +30,7 @@ export interface TypeOutcome {
 }
 
 /** A pull request's head, as an event named it. */
-export interface HeardHead {
+export interface EventHead {
   /** When it was the head, by GitHub's clock. */
   readonly at: number
   readonly headSha: string
@@ -51,7 +51,7 @@ export interface InboxEntry {
   readonly action: string | null
   readonly repo: string | null
   readonly repoId: number | null
-  /** Of the pull request or issue. */
+  /** The number of the pull request or issue. */
   readonly number: number | null
   readonly sender: string | null
   /** Entries of one lane are processed one after the other, in the order of arrival. */
@@ -60,8 +60,8 @@ export interface InboxEntry {
   readonly eventAt: number | null
   readonly prState: 'open' | 'closed' | null
   /**
-   * An equal event came before, and other events of the pull request in between. It may be a
-   * repeat, or the same happened twice within a second: only GitHub knows.
+   * An equal event came before, and other events of the pull request came in between. It may be a
+   * repeat, or the same thing happened twice within a second. Only GitHub knows.
    */
   readonly needsLook: boolean
   readonly state: InboxState

@@ -25,7 +25,7 @@ export function newRun(claim: Claim, subject: Subject, id: string, now: number):
   }
 }
 
-/** A round keeps the policy of the moment it was decided, and what triggered it. */
+/** A round keeps the policy that was valid when it was decided, and what triggered it. */
 export function withTrigger(run: Run, claim: Claim, subject: Subject, rank: HeadRank): Run {
   return {
     ...withPrevious(run, subject),

@@ -32,13 +32,13 @@ export type NameKnowledge = 'known' | 'open' | { readonly anothers: number }
  * `current`: this is the repository's name now. `alias`: the name leads to the repository, which
  * may have another name. `nothing`: what we know is newer.
  */
-export type NameLesson = 'current' | 'alias' | 'nothing'
+export type NameUpdate = 'current' | 'alias' | 'nothing'
 
 export function learnName(
   { name, githubId, at }: { name: string; githubId: number; at: HeardAt },
   holder: NameHolder | null,
   own: OwnName | null,
-): NameLesson {
+): NameUpdate {
   if (at === 'now') return 'current'
   const belongsToOther = holder !== null && holder.githubId !== null && holder.githubId !== githubId
   if (at === null) {

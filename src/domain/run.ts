@@ -43,13 +43,13 @@ export type OnNewer = (typeof onNewerChoices)[number]
 /** Who holds the lease; it decides what happens when the lease is lost: see `sweep`. */
 export type Holder = 'caller' | 'worker'
 
-/** How runs of a type show on GitHub; null and empty where they do not. */
+/** How runs of a type are shown on GitHub. Null or empty: not shown there. */
 export interface Announcement {
   /** One comment per subject, or per run. */
   readonly anchorPer: 'subject' | 'run' | null
-  /** Of the commit status. */
+  /** The context of the commit status. */
   readonly statusContext: string | null
-  /** Of the check run. */
+  /** The name of the check run. */
   readonly checkName: string | null
   /** A language tag, such as `ru-RU`. */
   readonly locale: string
@@ -98,7 +98,9 @@ export interface Run extends Announcement {
   readonly round: number
   /** The id of the audit row of the newest claim or lease. Only grows. */
   readonly fence: number
-  /** The fence of the claim that began this round: what it publishes has it as its version. */
+  /**
+   * The fence of the claim that began this round. It is the version of what the round publishes.
+   */
   readonly claimFence: number
   /** What its holders reported in this round: the last few groups. */
   readonly reports: readonly ReportGroup[]
@@ -116,9 +118,9 @@ export interface Run extends Announcement {
   readonly leaseExpiresAt: number | null
   readonly holder: Holder | null
   readonly worker: string | null
-  /** The token its lease was obtained with; null for the admin's own and for the library. */
+  /** The token that its lease was obtained with; null for the admin's own and for the library. */
   readonly tokenId: string | null
-  /** When that token ends, and the lease with it; 0 once it was revoked. */
+  /** When that token, and the lease with it, ends; 0 after it was revoked. */
   readonly tokenUntil: number | null
   /** Since when a pending run may be leased; null while it queues behind another. */
   readonly availableAt: number | null

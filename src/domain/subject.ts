@@ -1,6 +1,6 @@
 /**
- * A subject: what runs are about, such as a pull request. Every claim locks its row first. It keeps
- * what outlives runs: the current key, the order of heads, the last finished head.
+ * A subject: what runs are about, such as a pull request. Every claim locks its row first. It
+ * stores what must outlive the runs: the current key, the order of heads, the last finished head.
  */
 import { isActive, type Run, type RunState, type Verdict } from './run.ts'
 
@@ -46,7 +46,7 @@ export function lastEndOf(run: Run): CurrentEnd | null {
   return run.errorCode === 'pull_request_closed' ? 'closed' : run.state
 }
 
-/** What a subject remembers of the end of one of its runs. */
+/** Stores the end of one of its runs in the subject. */
 export function withEnd(subject: Subject, run: Run): Subject {
   if (isActive(run)) return subject
   const { id, state, headSha, verdict } = run

@@ -7,19 +7,19 @@ import { limitWords, measuredWords } from './duration.ts'
 import type { Moment, Run } from './run.ts'
 import { endOf, exhaust, fail, furtherLeases, isActive, makePending, tokenHasEnded } from './run.ts'
 
-export interface Swept {
+export interface SweepResult {
   readonly run: Run
   /** What happened, or `later` when it only has to be checked again at its new `dueAt`. */
   readonly what: 'failed' | 'returned' | 'later'
 }
 
 /** Null when the run is not due. */
-export function sweep(run: Run, moment: Moment): Swept | null {
+export function sweep(run: Run, moment: Moment): SweepResult | null {
   if (!isActive(run) || run.dueAt === null || run.dueAt > moment.now) return null
   return run.state === 'pending' ? sweepPending(run, moment) : sweepHeld(run, moment)
 }
 
-function sweepPending(run: Run, moment: Moment): Swept {
+function sweepPending(run: Run, moment: Moment): SweepResult {
   const { now } = moment
   const endsAt = endOf(run.dueAt ?? now, run, moment)
   if (endsAt > now) return later(run, endsAt)
@@ -27,7 +27,7 @@ function sweepPending(run: Run, moment: Moment): Swept {
   return { run: fail(run, 'no_worker', text, now), what: 'failed' }
 }
 
-function sweepHeld(run: Run, moment: Moment): Swept {
+function sweepHeld(run: Run, moment: Moment): SweepResult {
   const { now } = moment
   const tokenEnded = tokenHasEnded(run, now)
   const leaseEndsAt = tokenEnded ? now : endOf(run.leaseExpiresAt ?? now, run, moment)
@@ -51,6 +51,6 @@ function sweepHeld(run: Run, moment: Moment): Swept {
   return { run: fail(run, 'worker_lost', text, now), what: 'failed' }
 }
 
-function later(run: Run, dueAt: number): Swept {
+function later(run: Run, dueAt: number): SweepResult {
   return { run: { ...run, dueAt }, what: 'later' }
 }

@@ -72,7 +72,7 @@ export function createRepositoryIds(parts: RepositoryIdsParts): RepositoryIds {
     async learn({ repo, unverifiedName, delivery }, channel) {
       try {
         // Another delivery of the repository may have learnt it since this one was leased.
-        const placed = await store.outbox.placed(delivery.id)
+        const placed = await store.outbox.deliveryWithPlace(delivery.id)
         const givenId = placed?.repoGithubId ?? null
         if (givenId !== null && placed?.unverifiedName === null) return { what: 'place_learnt' }
         const name = placed?.unverifiedName ?? unverifiedName ?? repo ?? ''

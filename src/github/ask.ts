@@ -26,9 +26,9 @@ export function createAsk(send: Send, credentials: Credentials): Ask {
     try {
       return await askAs(first)
     } catch (error) {
-      if (isGitHubError(error, 'not_found')) credentials.unseen(actor)
+      if (isGitHubError(error, 'not_found')) credentials.onNotFound(actor)
       if (!isGitHubError(error, 'unauthorized') || first === null) throw error
-      if (!credentials.refused(actor, first)) throw error
+      if (!credentials.onRefused(actor, first)) throw error
     }
     return await askAs(await credentials.authorization(actor))
 

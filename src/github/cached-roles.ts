@@ -21,7 +21,7 @@ export function cachedRoles(source: RoleSource, clock: Clock): RoleSource {
       return cache.get(`${place} ${login}`.toLowerCase(), async () => {
         const value = await source.roleOf(repository, login)
         const isAbsent = value === 'none' || value === 'no-such-user'
-        return { value, forMs: isAbsent ? absenceKeptMs : keptMs }
+        return { value, keepMs: isAbsent ? absenceKeptMs : keptMs }
       })
     },
   }

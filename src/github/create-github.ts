@@ -61,7 +61,7 @@ const roleForm = z
   })
 const userForm = z.object({ login: z.string().min(1), id: z.number() })
 const appForm = z.object({ slug: z.string().min(1), id: z.number() })
-/** How far a store's clock may be ahead of ours. */
+/** How far the clock of the store may be ahead of ours. */
 const futureMsMax = 5 * 60_000
 
 export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls & GitHubListings {
@@ -71,7 +71,7 @@ export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls & Git
   const credentials =
     'appId' in options.credentials
       ? new AppCredentials(options.credentials, transport, clock)
-      : tokenCredentials(sendable(options.credentials.token))
+      : tokenCredentials(requireSendable(options.credentials.token))
   const ask = createAsk(transport.send, credentials)
   return {
     headOf: (repository, pr) => headOf(ask, repository, pr),
@@ -81,11 +81,11 @@ export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls & Git
     ...hookListings(ask, isApp),
     ...pullListings(ask, onRenamed),
     call: (repository, form, route, parameters, sendBy) => {
-      const inTime: Ask = (actor, asked, path, given) => ask(actor, asked, path, given, sendBy)
+      const askInTime: Ask = (actor, asked, path, given) => ask(actor, asked, path, given, sendBy)
       return askInRepository(
-        inTime,
+        askInTime,
         repository,
-        (at) => inTime(at.actor, form, at.route(route), { ...parameters, ...at.parameters }),
+        (at) => askInTime(at.actor, form, at.route(route), { ...parameters, ...at.parameters }),
         onRenamed,
       )
     },
@@ -176,35 +176,36 @@ async function appAccount(ask: Ask, credentials: Credentials): Promise<OwnAccoun
 
 /**
  * Asks as one actor after the other, because the id is the same for all. An installation that is
- * limited or gets no answer must not stop the others. Returns null if GitHub tells nobody.
+ * limited or gets no answer must not stop the others. Returns null if GitHub refuses all of them.
  */
 async function userIdOf(
   ask: Ask,
   credentials: Credentials,
   username: string,
 ): Promise<number | null> {
-  let passing: GitHubError | null = null
-  for (const actor of await credentials.anybody()) {
+  let temporaryError: GitHubError | null = null
+  for (const actor of await credentials.publicReaders()) {
     try {
       return (await ask(actor, userForm, 'GET /users/{username}', { username })).data.id
     } catch (error) {
       if (!(error instanceof GitHubError)) throw error
       if (error.kind === 'not_found' && actor !== 'nobody') return null
       if (!isGitHubError(error, 'network', 'unanswered', 'rate_limited')) continue
-      if (passing === null || soonestOf(error) < soonestOf(passing)) passing = error
+      if (temporaryError === null || retryAtOf(error) < retryAtOf(temporaryError))
+        temporaryError = error
     }
   }
-  if (passing !== null) throw passing
+  if (temporaryError !== null) throw temporaryError
   return null
 }
 
-/** When it may be asked again. Without a time, the caller decides. */
-function soonestOf({ kind, until }: GitHubError): number {
+/** When GitHub may be asked again. If GitHub named no time, the caller decides. */
+function retryAtOf({ kind, until }: GitHubError): number {
   return kind === 'rate_limited' ? (until ?? 0) : 0
 }
 
 /** With a line break in the token, the connection's error would contain the whole token. */
-function sendable(token: string): string {
+function requireSendable(token: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token
   throw new SetupError('github_token', 'the GitHub token has characters that cannot be sent', {
     hint: 'Give it as one line without blanks, as GitHub showed it.',

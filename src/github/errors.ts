@@ -6,7 +6,7 @@
  * error has no cause and no text from GitHub, because both may contain a token or somebody's text.
  */
 import { HoldfastError } from '../errors.ts'
-import { askedUntil, isLimited, quietUntil } from './rate-limit.ts'
+import { askedUntil, isLimited, limitedUntil } from './rate-limit.ts'
 
 /** GitHub's answer. `body` is null if it did not arrive completely. */
 export interface Answer {
@@ -106,7 +106,7 @@ export function trouble(kind: GitHubErrorKind, more: Partial<Trouble> = {}): Tro
 /** Returns null for a 2xx that arrived completely. */
 export function troubleOfAnswer(answer: Answer, nowMs: number): Trouble | null {
   const { status, headers, body } = answer
-  if (isLimited(answer)) return trouble('rate_limited', { until: quietUntil(headers, nowMs) })
+  if (isLimited(answer)) return trouble('rate_limited', { until: limitedUntil(headers, nowMs) })
   if (status >= 300 && status < 400) {
     return trouble('redirected', { repositoryId: repositoryIdOf(headers.get('location')) })
   }
@@ -116,7 +116,7 @@ export function troubleOfAnswer(answer: Answer, nowMs: number): Trouble | null {
   const kind = kindOfStatus(status)
   return trouble(kind, {
     until: kind === 'unanswered' ? askedUntil(headers, nowMs) : null,
-    unclear: status === 422 && saysNothing(body),
+    unclear: status === 422 && namesNoField(body),
   })
 }
 
@@ -133,7 +133,7 @@ export function troubleOfFailure(error: unknown, timedOut: boolean): Trouble {
  * GitHub's codes name a field and what is wrong with it. `custom` without a field names neither;
  * only the text for people says more.
  */
-function saysNothing(body: string): boolean {
+function namesNoField(body: string): boolean {
   try {
     const { errors } = JSON.parse(body) as { readonly errors?: unknown }
     return Array.isArray(errors) && errors.length > 0 && errors.every(isCustom)

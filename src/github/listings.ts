@@ -108,8 +108,8 @@ export function pullListings(
         async (at) => {
           const route = at.route('GET /repos/{owner}/{repo}/pulls/{pull_number}')
           try {
-            const asked = { ...at.parameters, pull_number: number }
-            return (await ask(at.actor, pullForm, route, asked)).data
+            const parameters = { ...at.parameters, pull_number: number }
+            return (await ask(at.actor, pullForm, route, parameters)).data
           } catch (error) {
             if (isGitHubError(error, 'not_found', 'gone')) return null
             throw error

@@ -1,6 +1,6 @@
 /**
  * Whether GitHub's answer means that we are limited, and until when to send nothing. GitHub may ban
- * an integration that continues while it is limited. So in doubt an answer counts as a limit.
+ * an integration that continues while it is limited. So an unclear answer counts as a limit.
  *
  * What must hold: the status and the fields decide. The only text that counts is the message of a
  * 403, because some secondary limits have no other sign.
@@ -22,12 +22,12 @@ export function isLimited({ status, headers, body }: Answer): boolean {
   if (status === 429 || headers.has('retry-after')) return true
   const { message, documentationUrl } = fieldsOf(body)
   if (pageOnLimits.test(documentationUrl)) return true
-  // The last allowed request of an hour also has a 0. Only a 403 was above the limit.
+  // The last allowed request of an hour also has 0 remaining. Only a 403 is above the limit.
   return status === 403 && (isUsedUp(headers) || namesLimit.test(message))
 }
 
-/** A time of our clock. The length of the wait is computed by GitHub's, so ours may be wrong. */
-export function quietUntil(headers: Headers, nowMs: number): number {
+/** A time of our clock. The wait is computed with GitHub's clock, because ours may be wrong. */
+export function limitedUntil(headers: Headers, nowMs: number): number {
   const theirNowMs = dateOf(headers) ?? nowMs
   return nowMs + (askedWaitMs(headers, theirNowMs) ?? resetMs(headers, theirNowMs) ?? unnamedWaitMs)
 }

@@ -17,8 +17,8 @@ import { isGitHubError } from './errors.ts'
 /** Neither part may be only dots: they would lead to another path of the API. */
 const fullName = /^(?!\.{1,2}\/)([\w.-]{1,100})\/(?!\.{1,2}$)([\w.-]{1,100})$/
 
-const named = '/repos/{owner}/{repo}'
-const numbered = '/repositories/{repository_id}'
+const pathByName = '/repos/{owner}/{repo}'
+const pathById = '/repositories/{repository_id}'
 
 export const repositoryForm = z.object({
   id: z.number().int().positive(),
@@ -49,7 +49,7 @@ export async function askInRepository<T>(
     if (!isGitHubError(error, 'redirected') || error.repositoryId === null) throw error
     // The actor is also found by id: with a new owner, it may be another installation.
     const place = placeOfId(error.repositoryId)
-    const route = place.route(`GET ${named}`)
+    const route = place.route(`GET ${pathByName}`)
     const { data } = await ask(place.actor, repositoryForm, route, place.parameters)
     // The name is still the same, so something else was moved.
     if (data.full_name.toLowerCase() === repo.toLowerCase()) throw error
@@ -75,7 +75,7 @@ export async function asRepositoryActor<T>(
 function placeOfId(id: number): RepositoryPlace {
   return {
     actor: { repositoryId: id },
-    route: (route) => route.replace(named, numbered),
+    route: (route) => route.replace(pathByName, pathById),
     parameters: { repository_id: id },
   }
 }

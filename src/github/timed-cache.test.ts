@@ -11,7 +11,7 @@ function setUp() {
   const get = (key: string, value: number, forMs = 1000) =>
     remembered.get(key, async () => {
       asked.push(key)
-      return { value, forMs }
+      return { value, keepMs: forMs }
     })
   return { clock, asked, remembered, get }
 }

@@ -5,9 +5,9 @@
  */
 import type { Clock } from '../clock.ts'
 
-export interface Kept<V> {
+export interface CachedValue<V> {
   readonly value: V
-  readonly forMs: number
+  readonly keepMs: number
 }
 
 interface Entry<V> {
@@ -26,7 +26,7 @@ export class TimedCache<V> {
     this.#clock = clock
   }
 
-  async get(key: string, ask: () => Promise<Kept<V>>): Promise<V> {
+  async get(key: string, ask: () => Promise<CachedValue<V>>): Promise<V> {
     const entry = this.#entries.get(key)
     if (entry !== undefined && entry.untilMs > this.#clock.monotonicMs()) return entry.value
     const pending = this.#pending.get(key)
@@ -47,10 +47,10 @@ export class TimedCache<V> {
     return this.#entries.get(key)?.value
   }
 
-  async #ask(key: string, ask: () => Promise<Kept<V>>): Promise<V> {
-    const { value, forMs } = await ask()
+  async #ask(key: string, ask: () => Promise<CachedValue<V>>): Promise<V> {
+    const { value, keepMs } = await ask()
     this.#entries.delete(key)
-    this.#entries.set(key, { value, untilMs: this.#clock.monotonicMs() + forMs })
+    this.#entries.set(key, { value, untilMs: this.#clock.monotonicMs() + keepMs })
     const [oldest] = this.#entries.keys()
     if (this.#entries.size > entriesMax && oldest !== undefined) this.#entries.delete(oldest)
     return value

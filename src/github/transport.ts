@@ -4,7 +4,7 @@
  * and body from GitHub's route templates. Octokit's own sender is not used: it accepts a redirect
  * as an answer, and reads a body that was cut off as an empty one.
  *
- * What must hold: nothing is repeated, nothing is sent after its time, and no redirect is followed.
+ * What must hold: nothing is repeated, nothing is sent after `sendBy`, and no redirect is followed.
  * Logs and errors contain nothing from headers or bodies.
  */
 import { endpoint } from '@octokit/endpoint'
@@ -35,7 +35,7 @@ export interface TransportOptions {
   readonly version: string
 }
 
-export interface Sent {
+export interface ParsedAnswer {
   readonly status: number
   /** With our own id of the request as `x-request-id`. */
   readonly headers: Readonly<Record<string, string>>
@@ -49,7 +49,7 @@ export type Send = (
   authorization: string | null,
   /** A time on the monotonic clock. Without it, the request may be sent at any time. */
   sendBy: number | undefined,
-) => Promise<Sent>
+) => Promise<ParsedAnswer>
 
 export interface Transport {
   readonly send: Send

@@ -19,7 +19,7 @@ import {
   type WantedClaim,
   type FoundClaim,
 } from './claim-event.ts'
-import { noteOf } from './decide-at-arrival.ts'
+import { outcomesOf } from './decide-at-arrival.ts'
 import type { OwnAccountWatch } from './asking/own-account-watch.ts'
 import { refuseSender, type RoleSource } from './asking/role-gate.ts'
 import { followsOpen, routeEvent, type RunTypes, type TypeRoute } from './events/route-event.ts'
@@ -35,7 +35,7 @@ export interface ActPlannerOptions {
   readonly types: RunTypes
   readonly store: StorePart<{ runs: 'list' | 'get' | 'subjectsOf'; repositories: 'learn' }> &
     Pick<Store, 'now'> & {
-      readonly catchUp: Pick<CatchUpStore, 'heardHeads'>
+      readonly catchUp: Pick<CatchUpStore, 'eventHeads'>
       readonly outbox: Pick<OutboxStore, 'list'>
     }
   /** Null in the sandbox. Both this and `roles` reject with GitHubNotAsked. */
@@ -71,45 +71,48 @@ export class ActPlanner {
   }
 
   /**
-   * What the event leads to. `seen` is the pull request as GitHub shows it now, where it was asked.
-   * Rejects with GitHubNotAsked when it must be tried again later.
+   * What the event leads to. `pullNow` is GitHub's present answer about the pull request; null if
+   * GitHub was not asked. Rejects with GitHubNotAsked when the event must be tried again later.
    */
   async actsFor(
     event: EventFacts,
     routes: readonly TypeRoute[],
-    seen: PullRequestHead | null = null,
+    pullNow: PullRequestHead | null = null,
   ): Promise<readonly WebhookAct[]> {
     await learnRepository(this.#options.store, event)
     const acts: WebhookAct[] = []
-    const wanted = event.reconciled ? await this.#unknownAmong(event, routes) : routes
+    const wanted = event.reconciled ? await this.#ignoreKnownHeads(event, routes) : routes
     const { github } = this.#options
-    const sources = { store: this.#options.store, github: github && askingOnce(github) }
-    for (const route of wanted) acts.push(...(await this.#actsOf(event, route, seen, sources)))
-    return seen === null ? acts : acts.map((act) => unlessChanged(act, seen))
+    const sources = { store: this.#options.store, github: github && askOnce(github) }
+    for (const route of wanted) acts.push(...(await this.#actsOf(event, route, pullNow, sources)))
+    return pullNow === null ? acts : acts.map((act) => ignoreIfStateChanged(act, pullNow))
   }
 
-  /** Leaves out types that already have this head as the current one, so nothing starts twice. */
-  async #unknownAmong(
+  /** Ignores the event for types that already have its head, so nothing starts twice. */
+  async #ignoreKnownHeads(
     event: EventFacts,
     routes: readonly TypeRoute[],
   ): Promise<readonly TypeRoute[]> {
-    const known = await Promise.all(routes.map((route) => this.isDoneOn(event, route)))
+    const needNoRun = await Promise.all(routes.map((route) => this.needsNoRun(event, route)))
     return routes.map((route, i): TypeRoute => {
-      return known[i] === true ? { to: 'nothing', type: route.type, reason: 'head-known' } : route
+      return needNoRun[i] === true
+        ? { to: 'nothing', type: route.type, reason: 'head-known' }
+        : route
     })
   }
 
   /**
-   * Whether this head is already the current one (and has this base, if the base changed). That the
-   * head has a run is not enough: another head may have been current since. A run that ended
-   * because its pull request was closed does not count for an open pull request.
+   * Whether the event needs no new run, because its head is already the type's current one (with
+   * the same base, if the event changed the base). A run on that head is not enough: another head
+   * may have become current after it. A run that ended because its pull request was closed does
+   * not count for an open pull request.
    */
-  async isDoneOn(event: EventFacts, { to, type }: TypeRoute): Promise<boolean> {
+  async needsNoRun(event: EventFacts, { to, type }: TypeRoute): Promise<boolean> {
     const { store } = this.#options
     const { repo, repoId, number, head } = event
     if (repo === null || number === null || head === null || to === 'cancel') return false
     const subject = (await store.runs.subjectsOf(repo, number, repoId)).find(
-      (of) => of.type === type,
+      (candidate) => candidate.type === type,
     )
     if (subject?.headSha !== head.headSha || subject.currentRunId === null) return false
     if (event.baseChanged && subject.currentPair !== pairOf(head)) return false
@@ -123,7 +126,7 @@ export class ActPlanner {
     return run.errorCode !== 'pull_request_closed'
   }
 
-  /** For an event that is given up. */
+  /** The outcomes of an event that is given up. */
   failuresFor(
     routes: readonly TypeRoute[],
     reason: string,
@@ -138,17 +141,18 @@ export class ActPlanner {
   async #actsOf(
     event: EventFacts,
     route: TypeRoute,
-    seen: PullRequestHead | null,
+    pullNow: PullRequestHead | null,
     sources: ClaimSources,
   ): Promise<readonly WebhookAct[]> {
     const { type } = route
-    const isItsHead = seen === null || event.head?.headSha === seen.headSha.toLowerCase()
-    const isItsOwn = isItsHead && !(await this.#isKnownOn(seen, event, type))
-    const headNow = isItsOwn ? null : seen
+    const namesCurrentHead =
+      pullNow === null || event.head?.headSha === pullNow.headSha.toLowerCase()
+    const usesOwnHead = namesCurrentHead && !(await this.#hasRunOnCurrentBase(pullNow, event, type))
+    const headNow = usesOwnHead ? null : pullNow
     switch (route.to) {
       case 'start':
       case 'rerun': {
-        if (!isItsHead && concernsOnlyItsHead(event, route.by)) {
+        if (!namesCurrentHead && concernsOnlyItsHead(event, route.by)) {
           return [ignored(type, 'head-changed-since')]
         }
         const refusal =
@@ -160,31 +164,31 @@ export class ActPlanner {
         return [this.#claim(event, wanted, await claimForEvent(event, wanted, sources))]
       }
       case 'skip': {
-        if (!namesNewHead(event)) return notes(route)
+        if (!namesNewHead(event)) return noteActs(route)
         const wanted = { type, rerun: false, skipReason: route.reason, headNow }
         return [this.#claim(event, wanted, await claimForEvent(event, wanted, sources))]
       }
       case 'cancel':
         return [{ act: 'cancel', type, repo: route.repo, pr: route.pr }]
       default:
-        return notes(route)
+        return noteActs(route)
     }
   }
 
   /**
-   * Whether the event's head has a run on the base that GitHub names now, if that is not the
-   * event's base. A base without a run proves nothing: a base changes whenever its branch does.
+   * Whether GitHub names another base than the event, and the event's head has a run on that base.
+   * Another base without a run proves nothing: the base changes with every push to its branch.
    */
-  async #isKnownOn(
-    seen: PullRequestHead | null,
+  async #hasRunOnCurrentBase(
+    pullNow: PullRequestHead | null,
     { repo, repoId, number, head }: EventFacts,
     type: string,
   ): Promise<boolean> {
-    if (seen === null || repo === null || number === null || head === null) return false
-    const baseSha = seen.baseSha.toLowerCase()
+    if (pullNow === null || repo === null || number === null || head === null) return false
+    const baseSha = pullNow.baseSha.toLowerCase()
     if (head.baseSha === baseSha) return false
-    const of = { repo, repoId, pr: number, type, headSha: head.headSha }
-    const { items } = await this.#options.store.runs.list(of, { limit: 100, cursor: null })
+    const filter = { repo, repoId, pr: number, type, headSha: head.headSha }
+    const { items } = await this.#options.store.runs.list(filter, { limit: 100, cursor: null })
     return items.some((run) => run.baseSha === baseSha)
   }
 
@@ -209,8 +213,8 @@ function concernsOnlyItsHead(event: EventFacts, by: Role | null): boolean {
   return by !== null || !namesNewHead(event)
 }
 
-/** The event says that the pull request is open or closed; GitHub's present answer wins. */
-function unlessChanged(act: WebhookAct, { state }: PullRequestHead): WebhookAct {
+/** If the event and GitHub's present answer disagree on open or closed, GitHub's answer counts. */
+function ignoreIfStateChanged(act: WebhookAct, { state }: PullRequestHead): WebhookAct {
   if (act.act === 'cancel' && state === 'open') return ignored(act.type, 'reopened-since')
   const isForOpen = act.act === 'claim' && act.whileOpen
   return isForOpen && state === 'closed' ? ignored(act.claim.type, 'closed-since') : act
@@ -220,14 +224,14 @@ function ignored(type: string, reason: string): WebhookAct {
   return { act: 'note', outcome: { type, result: 'ignored', reason, runIds: [] } }
 }
 
-function notes(route: TypeRoute): readonly WebhookAct[] {
-  return noteOf(route).map((outcome) => ({ act: 'note', outcome }))
+function noteActs(route: TypeRoute): readonly WebhookAct[] {
+  return outcomesOf(route).map((outcome) => ({ act: 'note', outcome }))
 }
 
 /** An event is about one pull request, so all run types use one answer of GitHub. */
-function askingOnce(source: Pick<GitHub, 'headOf'>): Pick<GitHub, 'headOf'> {
-  let found: ReturnType<GitHub['headOf']> | undefined
-  return { headOf: (repository, pr) => (found ??= source.headOf(repository, pr)) }
+function askOnce(source: Pick<GitHub, 'headOf'>): Pick<GitHub, 'headOf'> {
+  let answer: ReturnType<GitHub['headOf']> | undefined
+  return { headOf: (repository, pr) => (answer ??= source.headOf(repository, pr)) }
 }
 
 /** Stores the id and name of an event's repository. The id stays the same after a rename. */

@@ -4,7 +4,7 @@
  */
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import { isBeforeComment, type NamedHead } from '../domain/comment-head.ts'
-import type { HeardHead } from '../domain/inbox.ts'
+import type { EventHead } from '../domain/inbox.ts'
 import type { AskingComment } from '../domain/outbox/refusal.ts'
 import type { Run } from '../domain/run.ts'
 import type { GitHub } from '../github.ts'
@@ -19,7 +19,7 @@ import { isCommand, laneOf, makesHead, storedName } from './events/webhook-event
 export interface ClaimSources {
   readonly store: StorePart<{ runs: 'list' | 'subjectsOf' }> &
     Pick<Store, 'now'> & {
-      readonly catchUp: Pick<CatchUpStore, 'heardHeads'>
+      readonly catchUp: Pick<CatchUpStore, 'eventHeads'>
       readonly outbox: Pick<OutboxStore, 'list'>
     }
   readonly github: Pick<GitHub, 'headOf'> | null
@@ -64,7 +64,7 @@ export async function claimForEvent(
 
 /** How many events of a pull request are read to find its heads. */
 const eventsMax = 200
-/** The inbox keeps at least four days, so an event that made a head since then is still there. */
+/** Events stay in the inbox for at least four days, so every event of this time is still there. */
 const inboxKnowsMs = 3 * 24 * 60 * 60_000
 
 async function mayBeNewer(
@@ -76,16 +76,16 @@ async function mayBeNewer(
 ): Promise<boolean> {
   const { comment } = event
   if (comment === null || !isCommand(event.name)) return false
-  const received = await store.catchUp.heardHeads({ lane: laneOf(event) }, eventsMax)
-  // A head known from GitHub's answer or from a claim counts too, but only as long as the inbox
-  // would know what replaced it: a type that ignores pushes keeps the head it started with.
-  const kept = (await store.runs.subjectsOf(repo, pr, event.repoId)).flatMap(
-    ({ headSha, headAt }): HeardHead[] =>
+  const received = await store.catchUp.eventHeads({ lane: laneOf(event) }, eventsMax)
+  // A head that GitHub's answer or a claim named counts too. But a type that ignores pushes keeps
+  // its first head, so that head counts only while the inbox would still show what replaced it.
+  const subjectHeads = (await store.runs.subjectsOf(repo, pr, event.repoId)).flatMap(
+    ({ headSha, headAt }): EventHead[] =>
       headSha === null || headAt === null || headAt < store.now() - inboxKnowsMs
         ? []
         : [{ headSha, at: headAt, by: 'mention' }],
   )
-  return !isBeforeComment(comment.writtenAt, head, [...received, ...kept])
+  return !isBeforeComment(comment.writtenAt, head, [...received, ...subjectHeads])
 }
 
 function commonOf(event: EventFacts, { type, rerun, skipReason }: WantedClaim, now: number) {
@@ -108,7 +108,10 @@ function commonOf(event: EventFacts, { type, rerun, skipReason }: WantedClaim, n
   }
 }
 
-/** An event that only mentions a head keeps its order. A push that also reruns made its head. */
+/**
+ * An event that only mentions a head does not change the head's order. A push makes its head, even
+ * if it also reruns.
+ */
 function headMakingOf(event: EventFacts, rerun: boolean): { readonly headMaking?: boolean } {
   if (event.reconciled || (event.name !== 'pull_request' && event.push === null)) {
     return { headMaking: false }
@@ -137,7 +140,7 @@ async function targetOf(
   { store, github }: ClaimSources,
 ): Promise<FoundTarget | null> {
   const { number, head, check, repoId } = event
-  if (headNow !== null && number !== null) return asAsked(number, headNow)
+  if (headNow !== null && number !== null) return targetFromGitHub(number, headNow)
   if (number !== null && head !== null) {
     const { baseSha, headSha, beforeSha, pushedAt } = head
     const before = beforeSha !== null && { beforeSha }
@@ -149,16 +152,16 @@ async function targetOf(
   if (number !== null) {
     const place = { repo, repoGithubId: repoId }
     const found = github === null ? null : await github.headOf(place, number)
-    if (found !== null) return asAsked(number, found)
+    if (found !== null) return targetFromGitHub(number, found)
     return await newestRun(store, { repo, repoId, pr: number, type })
   }
   if (check === null) return null
   const { headSha, pr } = check
-  const of = { repo, repoId, headSha, type, ...(pr !== null && { pr }) }
-  return asKnown(await runOfCheck(store, of, check))
+  const filter = { repo, repoId, headSha, type, ...(pr !== null && { pr }) }
+  return targetFromRun(await runOfCheck(store, filter, check))
 }
 
-function asAsked(pr: number, head: PullRequestHead): FoundTarget {
+function targetFromGitHub(pr: number, head: PullRequestHead): FoundTarget {
   const headSha = head.headSha.toLowerCase()
   const commits = { baseSha: head.baseSha, headSha }
   const target = { pr, ...commits, headMaking: false, headFromGitHub: true } as const
@@ -167,7 +170,7 @@ function asAsked(pr: number, head: PullRequestHead): FoundTarget {
 
 async function newestRun(store: ClaimSources['store'], of: RunFilter): Promise<FoundTarget | null> {
   const { items } = await store.runs.list(of, { limit: 1, cursor: null })
-  return asKnown(items[0])
+  return targetFromRun(items[0])
 }
 
 /** One commit can have several runs of a type: for several pull requests and bases. */
@@ -195,7 +198,7 @@ async function runOfCheck(
   return byKey ?? runs[0]
 }
 
-function asKnown(run: Run | undefined): FoundTarget | null {
+function targetFromRun(run: Run | undefined): FoundTarget | null {
   if (run?.pr == null || run.baseSha === null || run.headSha === null) return null
   const { pr, baseSha, headSha, orderAt } = run
   return {

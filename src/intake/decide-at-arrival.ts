@@ -15,18 +15,18 @@ export interface ArrivalDecision {
 }
 
 export function decideAtArrival(event: EventFacts, routes: readonly TypeRoute[]): ArrivalDecision {
-  if (routes.length === 0) return { ...ignored(reasonWithoutRoutes(event)), waits: renames(event) }
-  const acts = routes.some(({ to }) => to !== 'nothing' && to !== 'skip')
-  if (acts) return { decision: 'accepted', reason: null, outcomes: [], waits: true }
-  const shown = routes.find(({ to }) => to === 'skip') ?? routes[0]
-  const reason = shown !== undefined && 'reason' in shown ? shown.reason : 'no-trigger'
+  if (routes.length === 0) return { ...ignored(reasonWithoutRoutes(event)), waits: isRename(event) }
+  const leadsToAct = routes.some(({ to }) => to !== 'nothing' && to !== 'skip')
+  if (leadsToAct) return { decision: 'accepted', reason: null, outcomes: [], waits: true }
+  const mainRoute = routes.find(({ to }) => to === 'skip') ?? routes[0]
+  const reason = mainRoute !== undefined && 'reason' in mainRoute ? mainRoute.reason : 'no-trigger'
   // A head that a rule skips is still the head, so a run on an older head must be superseded.
   const waits = namesNewHead(event) && routes.some(({ to }) => to === 'skip')
-  return { ...ignored(reason), outcomes: waits ? [] : routes.flatMap(noteOf), waits }
+  return { ...ignored(reason), outcomes: waits ? [] : routes.flatMap(outcomesOf), waits }
 }
 
-/** The outcome of a route that leads to no act of its own. */
-export function noteOf(route: TypeRoute): TypeOutcome[] {
+/** The outcome of a route that neither starts nor cancels anything; empty for any other route. */
+export function outcomesOf(route: TypeRoute): TypeOutcome[] {
   if (!('reason' in route)) return []
   const { type, reason } = route
   const detail = 'detail' in route ? route.detail : undefined
@@ -46,7 +46,7 @@ export function reasonWithoutRoutes({ name, action }: EventFacts): string {
 }
 
 /** No run starts, but the repository has another name from now on. */
-function renames({ name, action, repo, repoId }: EventFacts): boolean {
+function isRename({ name, action, repo, repoId }: EventFacts): boolean {
   const moves = action === 'renamed' || action === 'transferred'
   return name === 'repository' && moves && repo !== null && repoId !== null
 }

@@ -22,7 +22,7 @@ import {
   type EventFacts,
 } from './events/webhook-event.ts'
 
-/** If a webhook is repeated while the first is being processed, it waits this long for its runs. */
+/** How long a repeated webhook waits for the runs of the first one, if that is being processed. */
 const repeatWaitMs = 1000
 
 export interface IncomingWebhook {
@@ -30,7 +30,7 @@ export interface IncomingWebhook {
   readonly event: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
-  /** It never arrived: catch-up found it. */
+  /** The webhook never arrived; catch-up found it. */
   readonly caughtUp?: boolean
   /** The HTTP status that GitHub got when it sent this; 0 when it got no answer. */
   readonly answered?: number | null
@@ -46,7 +46,7 @@ export interface IntakeAnswer {
 export interface Intake {
   isSigned(body: Buffer, signature: string | undefined): boolean
   /** For a webhook with a valid signature, or one that was read from GitHub's record. */
-  receive(delivery: IncomingWebhook): Promise<IntakeAnswer>
+  receive(webhook: IncomingWebhook): Promise<IntakeAnswer>
   replay(entryId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<InboxEntry>
 }
 
@@ -63,7 +63,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const { secrets, store, processor } = options
   return {
     isSigned: (body, signature) => isSignedBy(secrets, body, signature),
-    receive: (delivery) => receive(options, delivery),
+    receive: (webhook) => receive(options, webhook),
     async replay(entryId, actor, idempotencyKey) {
       const entry = await store.inbox.replay(entryId, actor, idempotencyKey ?? null)
       void processor.kick()
@@ -72,10 +72,10 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 }
 
-async function receive(options: IntakeOptions, delivery: IncomingWebhook): Promise<IntakeAnswer> {
+async function receive(options: IntakeOptions, webhook: IncomingWebhook): Promise<IntakeAnswer> {
   const { store, processor, types, account, metrics } = options
-  const { webhookId, headers, body } = delivery
-  const event = readEvent(webhookId, delivery.event, parsePayload(body))
+  const { webhookId, headers, body } = webhook
+  const event = readEvent(webhookId, webhook.event, parsePayload(body))
   // Before the routes: a rule of the configuration gets the payload and might change it.
   const eventKey = eventKeyOf(event)
   const routes = routeEvent(event, types, account.current())
@@ -96,8 +96,8 @@ async function receive(options: IntakeOptions, delivery: IncomingWebhook): Promi
     eventKey,
     head: event.head && { sha: event.head.headSha, isMade: makesHead(event) },
     ...atArrival,
-    caughtUp: delivery.caughtUp ?? false,
-    answered: delivery.answered ?? null,
+    caughtUp: webhook.caughtUp ?? false,
+    answered: webhook.answered ?? null,
     body: { headers: JSON.stringify(headers), body: packBody(body) },
   })
   const { entry, arrived, storedId } = received
@@ -117,14 +117,14 @@ function concernsPullRequests({ name }: EventFacts, types: RunTypes): boolean {
   return name === 'pull_request' && Object.values(types).some(worksOnPullRequests)
 }
 
-/** Answers with the runs of the first delivery; waits a moment if they are being made. */
+/** Answers with the runs of the first webhook; waits a moment if they are being made. */
 async function repeatAnswer(
   { store, processor }: IntakeOptions,
   first: InboxEntry,
   inboxId: string,
   reason: string,
 ): Promise<IntakeAnswer> {
-  await processor.decided(first.id, repeatWaitMs)
+  await processor.waitUntilDecided(first.id, repeatWaitMs)
   const entry = first.state === 'waiting' ? ((await store.inbox.get(first.id)) ?? first) : first
   return { inboxId, decision: 'duplicate', reason, runIds: runIdsOf(entry.outcomes) }
 }

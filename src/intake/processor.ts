@@ -36,9 +36,9 @@ import type { EventFacts } from './events/webhook-event.ts'
 import { factsOf, readEvent } from './events/webhook-event.ts'
 
 const sweepEveryMs = 1000
-/** Entries that take longer stay active, and the sweep goes on with other due entries. */
+/** How long a sweep waits for entries. Then they stay active, and it goes on with others. */
 const sweepPatienceMs = 1000
-/** Reads without a new entry that end a sweep; the next sweep goes on where this one ended. */
+/** A sweep ends after this many reads without a new entry. The next sweep goes on from there. */
 const idleReadsMax = 20
 const lanesAfterMax = 1000
 /** Entries beyond these are read from the store when their turn comes. */
@@ -60,7 +60,7 @@ const patientTriesMin = 10
  * person has to change something and replay the webhook.
  */
 const hiddenTriesMin = 10
-/** Our own bug: what failed this often will fail again. */
+/** How often an entry may fail because of our own bug. After that it would fail again. */
 const faultsMax = 5
 
 type ProcessorStore = StorePart<{ inbox: 'due' | 'body' | 'finish' | 'postpone' }> &
@@ -127,7 +127,7 @@ export class Processor {
   }
 
   /** Resolves when this entry is no longer active here, or after `ms`. */
-  async decided(entryId: string, ms: number): Promise<void> {
+  async waitUntilDecided(entryId: string, ms: number): Promise<void> {
     const work = this.#active.get(entryId)
     if (work === undefined) return
     const waited = new AbortController()
@@ -135,10 +135,10 @@ export class Processor {
     waited.abort()
   }
 
-  #enqueue(item: ActiveEntry, counts: FairSlots): Promise<void> {
+  #enqueue(item: ActiveEntry, slots: FairSlots): Promise<void> {
     const { id, lane } = item.entry
     const before = this.#lanes.get(lane)
-    const leave = counts.take(repositoryKeyOf(item.entry))
+    const leave = slots.take(repositoryKeyOf(item.entry))
     const work = (before ?? Promise.resolve())
       // It begins when the entries before it are done; after a stop the next start does it.
       .then(() => (before !== undefined && this.#stopping ? undefined : this.#process(item)))
@@ -158,11 +158,13 @@ export class Processor {
     const begun = new Set<string>()
     let [sinceStart, idle] = [0, 0]
     while (!this.#stopping && idle < idleReadsMax) {
-      const free = (await this.#due()).filter(({ id }) => !begun.has(id) && !this.#active.has(id))
-      for (const { id } of free) begun.add(id)
-      await this.#processStored(free)
-      sinceStart += free.length
-      idle = free.length === 0 ? idle + 1 : 0
+      const newEntries = (await this.#due()).filter(
+        ({ id }) => !begun.has(id) && !this.#active.has(id),
+      )
+      for (const { id } of newEntries) begun.add(id)
+      await this.#processStored(newEntries)
+      sinceStart += newEntries.length
+      idle = newEntries.length === 0 ? idle + 1 : 0
       if (this.#after !== null) continue
       // All repositories were read. Read again only if finished entries may have freed a lane.
       if (sinceStart === 0) return
@@ -172,9 +174,10 @@ export class Processor {
 
   /** A few entries of every repository, from where the last read ended. */
   async #due(): Promise<readonly InboxEntry[]> {
-    const asked = { after: this.#after, lanesAfter: this.#lanesAfter }
-    const { entries, after, lanesTo } = await this.#options.store.inbox.due(asked)
-    // The map may keep repositories that are gone; when it is too large all begin at lane one.
+    const position = { after: this.#after, lanesAfter: this.#lanesAfter }
+    const { entries, after, lanesTo } = await this.#options.store.inbox.due(position)
+    // The map may contain repositories without entries. If it is too large it is emptied, and every
+    // repository begins at its first lane.
     if (this.#lanesAfter.size > lanesAfterMax) this.#lanesAfter.clear()
     for (const [repository, lane] of lanesTo) {
       if (lane === null) this.#lanesAfter.delete(repository)
@@ -230,7 +233,7 @@ export class Processor {
     try {
       await this.#postpone(entry, routes, error)
     } catch (failure) {
-      this.#logPostponed(entry, failure, putOffReason(failure))
+      this.#logPostponed(entry, failure, postponeReason(failure))
     }
   }
 
@@ -238,10 +241,10 @@ export class Processor {
     const { acts } = this.#options
     const { id: entryId, lane } = entry
     const decide = async (looked: boolean): Promise<DecidedWebhook> => {
-      const seen = looked ? await acts.askPull(event) : null
-      const decided = await acts.actsFor(event, routes, seen)
-      const reason = decided.length === 0 ? reasonWithoutRoutes(event) : null
-      return { entryId, lane, acts: decided, reason, looked }
+      const pullNow = looked ? await acts.askPull(event) : null
+      const plannedActs = await acts.actsFor(event, routes, pullNow)
+      const reason = plannedActs.length === 0 ? reasonWithoutRoutes(event) : null
+      return { entryId, lane, acts: plannedActs, reason, looked }
     }
     const { result } = await this.#finish(await decide(entry.needsLook))
     // Another event of the same second contradicts this one.
@@ -269,7 +272,7 @@ export class Processor {
   }
 
   async #postpone(entry: InboxEntry, routes: readonly TypeRoute[], error: unknown): Promise<void> {
-    const why = putOffReason(error)
+    const why = postponeReason(error)
     this.#logPostponed(entry, error, why)
     // The store cannot be written: the entry stays due and is found when the store is back.
     if (why === 'store') return
@@ -279,15 +282,15 @@ export class Processor {
     const hidden = staysHidden(entry, error)
     if (hidden !== null || (why === 'fault' ? entry.tries + 1 >= faultsMax : isOverdue)) {
       const reason = givenUpReasons[hidden === null ? why : 'hidden']
-      const given = acts.failuresFor(routes, reason, hidden)
+      const failures = acts.failuresFor(routes, reason, hidden)
       const { id: entryId, lane } = entry
-      await this.#finish({ entryId, lane, acts: given, reason, givenUp: true })
+      await this.#finish({ entryId, lane, acts: failures, reason, givenUp: true })
       return
     }
     const pauseMs = Math.min(pauseMsMax, firstPauseMs * 2 ** entry.tries)
     const notBefore = error instanceof GitHubNotAsked ? error.notBefore : 0
     const dueAt = Math.max(now + pauseMs, Math.min(notBefore, now + askedPauseMsMax))
-    await store.inbox.postpone(entry.id, dueAt, putOffText(error))
+    await store.inbox.postpone(entry.id, dueAt, postponeText(error))
   }
 
   #logPostponed({ id, webhookId, tries }: InboxEntry, error: unknown, why: PutOffReason): void {
@@ -315,13 +318,13 @@ function staysHidden({ tries, lastError }: InboxEntry, error: unknown): string |
   return tries + 1 >= hiddenTriesMin && lastError === error.message ? error.hidden : null
 }
 
-function putOffReason(error: unknown): PutOffReason {
+function postponeReason(error: unknown): PutOffReason {
   if (error instanceof GitHubNotAsked) return 'github'
   if (error instanceof StoreUnavailableError) return 'store'
   return error instanceof StoreContendedError ? 'contended' : 'fault'
 }
 
-function putOffText(error: unknown): string {
+function postponeText(error: unknown): string {
   if (error instanceof GitHubNotAsked) return error.message
   if (error instanceof StoreContendedError) return `the store is contended: ${error.message}`
   return 'internal error; see the log'

@@ -73,7 +73,7 @@ async function claimWithin(
 ): Promise<ClaimRequest> {
   const { type, repo, repoId } = claim
   const name = repo?.toLowerCase()
-  const known = name === undefined ? null : await store.repositories.named(name)
+  const known = name === undefined ? null : await store.repositories.getByName(name)
   const place = name === undefined ? null : (known ?? { id: null, name })
   if (!reachesType(limits, type) || !reachesRepository(limits, place)) {
     const where = repo === undefined ? '' : ` in ${repo}`

@@ -23,7 +23,7 @@ const store: ReachStore = {
     },
     subject: async () => null,
   },
-  repositories: { names: async () => new Map(), named: async () => null },
+  repositories: { names: async () => new Map(), getByName: async () => null },
   outbox: { delivery: async (id) => deliveries.get(id) ?? null },
 }
 

@@ -32,7 +32,7 @@ export interface OperationPorts {
 export type OperationStore = StorePart<{
   inbox: 'body'
   runs: 'reportStatus'
-  repositories: 'names' | 'named'
+  repositories: 'names' | 'getByName'
 }> &
   Pick<Store, 'tokens'> &
   Omit<WhyStore, 'outbox'> & { readonly outbox: OperationOutbox }

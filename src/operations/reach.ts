@@ -34,7 +34,7 @@ export const anyToken: readonly Scope[] = ['operator', 'worker', 'read', 'bot']
 
 export type ReachStore = StorePart<{
   runs: 'get' | 'subject'
-  repositories: 'names' | 'named'
+  repositories: 'names' | 'getByName'
   outbox: 'delivery'
 }>
 

@@ -23,7 +23,7 @@ export interface OwnershipParts {
 export function createIsOurs(parts: OwnershipParts): CheckIsOurs {
   const { store, channels } = parts
   return async (deliveryId, providerId) => {
-    const placed = await store.outbox.placed(deliveryId)
+    const placed = await store.outbox.deliveryWithPlace(deliveryId)
     if (placed === null) throw deliveryNotFound(deliveryId)
     // A sent delivery is final, so confirming it again changes nothing.
     if (placed.delivery.status === 'SENT') return
@@ -53,7 +53,7 @@ async function withRepositoryId(
     const finding = await repositoryIds.learn(placed, declaration)
     if (finding.what === 'look_failed') throw notChecked(finding.trouble.text)
   }
-  const now = await store.outbox.placed(placed.delivery.id)
+  const now = await store.outbox.deliveryWithPlace(placed.delivery.id)
   if (now === null || now.repoGithubId === null || now.unverifiedName !== null)
     throw notChecked('GitHub asked us to wait')
   return now
@@ -69,7 +69,7 @@ const reasons: Readonly<Record<Exclude<Ownership, 'ours'>, string>> = {
 
 const hintForUnmarked = (id: string): string =>
   'If Holdfast wrote it with a key that this store does not have, import that key ' +
-  '(holdfast keys import FILE), or delete it on GitHub and have it sent anew ' +
+  '(holdfast keys import FILE), or delete it on GitHub and send it again ' +
   `(holdfast deliveries retry ${id}).`
 
 const otherHint =

@@ -46,7 +46,7 @@ function reconciler(closes = (limit: number) => limit) {
         forgotten -= Math.min(found, closes(limit))
         return found
       },
-      closeRest: async () => batchesLeft > 0 && batchesLeft-- > 0,
+      closeRemaining: async () => batchesLeft > 0 && batchesLeft-- > 0,
       backlog: async () => backlog,
     },
   }

@@ -22,7 +22,7 @@ const longMs = 10 * 60_000
 
 export interface ReconcilerOptions {
   readonly store: Pick<Store, 'now'> & {
-    readonly outbox: Pick<OutboxStore, 'closeForgotten' | 'closeRest' | 'backlog'>
+    readonly outbox: Pick<OutboxStore, 'closeForgotten' | 'closeRemaining' | 'backlog'>
   }
   readonly scheduler: Scheduler
   readonly log: Log
@@ -44,7 +44,7 @@ export function createReconciler({ store, scheduler, log }: ReconcilerOptions): 
   /** The next pass closes what is left after these batches. */
   async function closeRemaining(): Promise<void> {
     for (let batch = 0; batch < batchesMax; batch += 1) {
-      if (!(await store.outbox.closeRest())) return
+      if (!(await store.outbox.closeRemaining())) return
     }
   }
 

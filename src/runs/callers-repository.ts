@@ -1,6 +1,6 @@
 /**
- * Which repository a claim is about when its caller sends GitHub's id. A caller may be wrong and
- * send the id of a fork. So a caller alone can merge, rename and contradict nothing:
+ * Decides which repository a claim is about if its caller sends GitHub's id. The caller may send a
+ * wrong id, such as a fork's. So a caller alone cannot merge, rename or contradict a repository:
  *
  *   GitHub said so before         the id is used
  *   GitHub says so when asked     the id is used, and GitHub's answer is stored
@@ -16,14 +16,17 @@ import { ConflictError } from '../errors.ts'
 import type { StorePart } from '../store.ts'
 import type { NameCheck } from './name-check.ts'
 
-interface Asked {
+interface RepositorySources {
   readonly store: StorePart<{ repositories: 'learnUnverified' | 'nameKnowledge' }>
   /** Null when there is no connection to GitHub. */
-  readonly names: Pick<NameCheck, 'meaningOf'> | null
+  readonly names: Pick<NameCheck, 'repositoryIdOf'> | null
 }
 
 /** The claim with the id that it may use, or without one. */
-export async function withRepository({ store, names }: Asked, claim: Claim): Promise<Claim> {
+export async function withRepository(
+  { store, names }: RepositorySources,
+  claim: Claim,
+): Promise<Claim> {
   const { repo, repoId, eventAt, actor } = claim
   if (repo === null || repoId === null) return claim
   const knowledge =
@@ -31,9 +34,9 @@ export async function withRepository({ store, names }: Asked, claim: Claim): Pro
       ? await store.repositories.learnUnverified(repo, repoId, eventAt, actor)
       : await store.repositories.nameKnowledge(repo, repoId)
   if (knowledge === 'known') return claim
-  const answered = names === null ? null : await names.meaningOf(repo, repoId)
-  if (answered === repoId) return claim
-  if (answered !== null) throw mismatch(repo, repoId, answered, otherName)
+  const idOnGitHub = names === null ? null : await names.repositoryIdOf(repo, repoId)
+  if (idOnGitHub === repoId) return claim
+  if (idOnGitHub !== null) throw mismatch(repo, repoId, idOnGitHub, otherName)
   if (knowledge !== 'open') {
     throw mismatch(repo, repoId, knowledge.anothers, names === null ? cannotAsk : notAsked)
   }

@@ -139,14 +139,14 @@ class StoreRuns implements RunsService {
   }
 
   async claim(
-    asked: ClaimRequest,
+    callersRequest: ClaimRequest,
     actor: string,
     idempotencyKey?: IdempotencyKey,
   ): Promise<Claimed> {
-    const request = byCallersClock(asked, this.#options.store.now())
+    const request = byCallersClock(callersRequest, this.#options.store.now())
     const { store } = this.#options
-    const asking = { store, names: this.#names }
-    const claim = await withRepository(asking, this.toClaim(request, actor))
+    const sources = { store, names: this.#names }
+    const claim = await withRepository(sources, this.toClaim(request, actor))
     const answer = await store.runs.claim(claim, idempotencyKey ?? null)
     this.claimCommitted(answer)
     return claimedView(answer)
@@ -168,7 +168,7 @@ class StoreRuns implements RunsService {
       actor,
     }
     const until = clock.monotonicMs() + (request.waitMs ?? 0)
-    const wait = { ...reachedBy(request), isCertain: runId !== undefined }
+    const wait = { ...waitScopeOf(request), wantsOneRun: runId !== undefined }
     for (;;) {
       const answer = await store.runs.lease(wanted, idempotencyKey ?? null)
       if (answer !== null) {
@@ -179,7 +179,7 @@ class StoreRuns implements RunsService {
       const left = until - clock.monotonicMs()
       if (left <= 0) return null
       // Workers are woken by type, so a worker that wants one particular run polls itself.
-      const waitMs = wait.isCertain ? Math.min(left, leasePollMs) : left
+      const waitMs = wait.wantsOneRun ? Math.min(left, leasePollMs) : left
       await this.#workers.wait(wait, waitMs, signal)
       // The caller has gone: a lease granted now would be lost.
       if (signal?.aborted === true) return null
@@ -313,8 +313,8 @@ function completionOf(request: CompleteRunRequest): Omit<CompleteRequest, 'actor
   }
 }
 
-/** What a worker waits for: what it asks for, within the limits of its token. */
-function reachedBy({ types, within }: LeaseRunRequest) {
+/** The types and repositories that a worker asks for, within the limits of its token. */
+function waitScopeOf({ types, within }: LeaseRunRequest) {
   const reached = within?.types ?? null
   const wanted =
     reached === null ? types : (types ?? reached).filter((one) => reached.includes(one))

@@ -19,11 +19,11 @@ export interface HeadCheckOptions {
 }
 
 /** Questions at a time; catch-up asks the others one by one. */
-const underWayMax = 20
+const openChecksMax = 20
 
 export class HeadCheck {
   readonly #options: HeadCheckOptions
-  readonly #underWay = new Set<Promise<void>>()
+  readonly #openChecks = new Set<Promise<void>>()
   /** Each ends the wait for one answer. */
   readonly #waits = new Set<() => void>()
   #isStopped = false
@@ -34,11 +34,11 @@ export class HeadCheck {
 
   /** `fence`: the newest known decision about this head. */
   start(run: Run, fence: number): void {
-    if (this.#isStopped || this.#underWay.size >= underWayMax) return
+    if (this.#isStopped || this.#openChecks.size >= openChecksMax) return
     const check = this.ask(run, fence)
       .catch((error: unknown) => this.#options.onError(error, run))
-      .finally(() => this.#underWay.delete(check))
-    this.#underWay.add(check)
+      .finally(() => this.#openChecks.delete(check))
+    this.#openChecks.add(check)
   }
 
   /** Questions without an answer stay stored and are asked after the next start. */
@@ -50,15 +50,15 @@ export class HeadCheck {
 
   /** Resolves when every question that was asked is done. */
   async idle(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay)
+    while (this.#openChecks.size > 0) await Promise.all(this.#openChecks)
   }
 
   /** Rejects when GitHub cannot be asked now. */
   async ask(run: Run, fence: number): Promise<void> {
     const { store, source, onMoved } = this.#options
     if (run.repo === null || run.pr === null) return
-    const known = await store.repositories.get(run.scope)
-    const place = { repo: known?.name ?? run.repo, repoGithubId: known?.githubId ?? null }
+    const repository = await store.repositories.get(run.scope)
+    const place = { repo: repository?.name ?? run.repo, repoGithubId: repository?.githubId ?? null }
     if (this.#isStopped) return
     const head = await this.#unlessStopped(source.headOf(place, run.pr))
     if (head === 'stopped') return

@@ -33,7 +33,7 @@ const answers = async (name: string) => ({ githubId: 7, name: name.toUpperCase()
 
 it('the check stores GitHub’s answer, and asks once for all callers', async () => {
   const { check, asked, learnt } = checkOver(answers)
-  const both = [check.meaningOf('acme/a', 7), check.meaningOf('acme/a', 8)]
+  const both = [check.repositoryIdOf('acme/a', 7), check.repositoryIdOf('acme/a', 8)]
   expect(await Promise.all(both)).toEqual([7, 7])
   expect(asked).toEqual(['acme/a'])
   expect(learnt).toEqual([
@@ -44,54 +44,54 @@ it('the check stores GitHub’s answer, and asks once for all callers', async ()
 
 it('the check asks about a name at most once a minute, also if GitHub did not answer', async () => {
   const { check, asked, time } = checkOver(() => Promise.reject(new Error('no answer')))
-  for (let n = 0; n < 5; n++) expect(await check.meaningOf('acme/a', 7)).toBeNull()
+  for (let n = 0; n < 5; n++) expect(await check.repositoryIdOf('acme/a', 7)).toBeNull()
   expect(asked).toHaveLength(1)
   await time.pass(minute)
-  await check.meaningOf('acme/a', 7)
+  await check.repositoryIdOf('acme/a', 7)
   expect(asked).toHaveLength(2)
 })
 
 it('the check asks about 30 names in a minute, and continues in the next one', async () => {
   const { check, asked, time } = checkOver(answers)
   for (let n = 0; n < 100; n++) {
-    expect(await check.meaningOf(`acme/${n}`, 7)).toBe(n < 30 ? 7 : null)
+    expect(await check.repositoryIdOf(`acme/${n}`, 7)).toBe(n < 30 ? 7 : null)
   }
   expect(asked).toHaveLength(30)
   await time.pass(minute)
-  expect(await check.meaningOf('acme/99', 7)).toBe(7)
+  expect(await check.repositoryIdOf('acme/99', 7)).toBe(7)
 })
 
 it('no caller waits for more than five seconds, and a late answer is still used', async () => {
   const late = Promise.withResolvers<Awaited<Answer>>()
   const { check, learnt, time } = checkOver(() => late.promise)
-  const waiting = check.meaningOf('acme/a', 7)
+  const waiting = check.repositoryIdOf('acme/a', 7)
   await time.pass(5000)
   expect(await waiting).toBeNull()
-  expect(await check.meaningOf('acme/a', 7)).toBeNull()
+  expect(await check.repositoryIdOf('acme/a', 7)).toBeNull()
   late.resolve({ githubId: 7, name: 'acme/a' })
   await time.drain()
-  expect(await check.meaningOf('acme/a', 7)).toBe(7)
+  expect(await check.repositoryIdOf('acme/a', 7)).toBe(7)
   expect(learnt).toHaveLength(2)
 })
 
 it('the check reports that the store failed, and asks again after that', async () => {
   let fails = true
   const { check, time } = checkOver(answers, () => fails)
-  await expect(check.meaningOf('acme/a', 7)).rejects.toThrow(StoreUnavailableError)
+  await expect(check.repositoryIdOf('acme/a', 7)).rejects.toThrow(StoreUnavailableError)
   fails = false
   await time.drain()
-  expect(await check.meaningOf('acme/a', 7)).toBe(7)
+  expect(await check.repositoryIdOf('acme/a', 7)).toBe(7)
 })
 
 it('a stop ends every wait, and nothing is written after that', async () => {
   const late = Promise.withResolvers<Awaited<Answer>>()
   const { check, asked, learnt, time } = checkOver(() => late.promise)
-  const waiting = check.meaningOf('acme/a', 7)
+  const waiting = check.repositoryIdOf('acme/a', 7)
   check.stop()
   expect(await waiting).toBeNull()
   late.resolve({ githubId: 7, name: 'acme/a' })
   await time.drain()
   expect(learnt).toEqual([])
-  expect(await check.meaningOf('acme/b', 7)).toBeNull()
+  expect(await check.repositoryIdOf('acme/b', 7)).toBeNull()
   expect(asked).toEqual(['acme/a'])
 })

@@ -49,10 +49,10 @@ export class NameCheck {
   }
 
   /** GitHub's id of the repository that the name leads to; null when it cannot be asked now. */
-  async meaningOf(name: string, callersId: number): Promise<number | null> {
+  async repositoryIdOf(name: string, callersId: number): Promise<number | null> {
     this.#forgetOld()
-    const known = this.#questions.get(name)
-    if (known !== undefined) return await known.answer
+    const earlier = this.#questions.get(name)
+    if (earlier !== undefined) return await earlier.answer
     if (this.#stopping.signal.aborted || this.#questions.size >= askedMax) return null
     return await this.#begin(name, callersId).answer
   }
@@ -73,7 +73,7 @@ export class NameCheck {
       answer: Promise.race([asked, tooLate]),
     }
     asked
-      // A late answer is still right.
+      // An answer that came too late for its caller is kept for the next one.
       .then(() => (question.answer = asked))
       // The store failed, not GitHub: the next caller asks again.
       .catch(() => this.#questions.delete(name))

@@ -117,7 +117,7 @@ export interface LeaseRunRequest {
   readonly runId?: string | undefined
   readonly waitMs?: number | undefined
   readonly leaseMs?: number | undefined
-  /** What the caller asks with: its lease ends with it. */
+  /** The token of the caller: the lease ends when the token does. */
   readonly token?: LeaseToken | undefined
   /** The limits of the caller's token. */
   readonly within?: TokenLimits | undefined

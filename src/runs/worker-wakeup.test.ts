@@ -10,10 +10,10 @@ const nothing = { runs: { availableTypes: () => Promise.resolve([]) } }
 function limitsOf(name: string) {
   const owner = /^of (\w+)/.exec(name)?.[1]
   const repositories = owner === undefined ? null : [{ pattern: `${owner}/*`, repositoryId: null }]
-  return { repositories, isCertain: name.startsWith('certain') }
+  return { repositories, wantsOneRun: name.startsWith('certain') }
 }
 
-const any = { types: undefined, repositories: null, isCertain: false }
+const any = { types: undefined, repositories: null, wantsOneRun: false }
 
 /** Which of the waiting have been woken, by name. */
 function waiting(wakeup: WorkerWakeup, waiters: Record<string, readonly string[] | undefined>) {

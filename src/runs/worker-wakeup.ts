@@ -1,5 +1,5 @@
 /**
- * Wakes workers that wait for a run. It is only a hint: a woken worker asks the store. One run
+ * Wakes workers that wait for a run. Waking is only a hint: a woken worker asks the store. One run
  * wakes one worker, and a worker that got a run wakes the next, so many idle workers cost nothing.
  * Runs that another process made available are found by one query for all waiting workers (one per
  * set of repositories, if their tokens are limited).
@@ -10,16 +10,16 @@ import type { StorePart } from '../store.ts'
 
 const pollMs = 500
 
-export interface Wanted {
+export interface WantedRuns {
   /** Undefined: any type. */
   readonly types: readonly string[] | undefined
   /** Only runs of these; null: any repository. */
   readonly repositories: readonly RepositoryLimit[] | null
   /** The worker wants one particular run, and polls for it itself. */
-  readonly isCertain: boolean
+  readonly wantsOneRun: boolean
 }
 
-interface Waiter extends Wanted {
+interface Waiter extends WantedRuns {
   readonly wake: () => void
 }
 
@@ -37,17 +37,17 @@ export class WorkerWakeup {
   /** A run of this type may have become available. */
   wakeOne(type: string): void {
     // Workers without limits are woken first: the others may not be able to take this run.
-    let picky: Waiter | null = null
+    let limitedWaiter: Waiter | null = null
     for (const waiter of this.#waiters) {
       if (!takes(waiter, type)) continue
-      if (waiter.repositories === null && !waiter.isCertain) return waiter.wake()
-      picky ??= waiter
+      if (waiter.repositories === null && !waiter.wantsOneRun) return waiter.wake()
+      limitedWaiter ??= waiter
     }
-    picky?.wake()
+    limitedWaiter?.wake()
   }
 
   /** Resolves when it is woken for one of its types, after `ms`, or when `stop` aborts. */
-  wait(wanted: Wanted, ms: number, stop?: AbortSignal): Promise<void> {
+  wait(wanted: WantedRuns, ms: number, stop?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (stop?.aborted === true) return resolve()
       const wake = (): void => {
@@ -75,7 +75,7 @@ export class WorkerWakeup {
   }
 
   async #findRuns(): Promise<void> {
-    const looking = [...this.#waiters].filter(({ isCertain }) => !isCertain)
+    const looking = [...this.#waiters].filter(({ wantsOneRun }) => !wantsOneRun)
     const groups = Map.groupBy(looking, ({ repositories }) => JSON.stringify(repositories))
     try {
       for (const group of groups.values()) await this.#findRunsFor(group)
@@ -86,10 +86,10 @@ export class WorkerWakeup {
 
   /** One query for all workers with the same repositories; wakes one worker per type. */
   async #findRunsFor(group: readonly Waiter[]): Promise<void> {
-    const named = group.every(({ types }) => types !== undefined)
+    const allNameTypes = group.every(({ types }) => types !== undefined)
     const types = [...new Set(group.flatMap((waiter) => waiter.types ?? []))]
     const { repositories = null } = group[0] ?? {}
-    for (const type of await this.#store.runs.availableTypes(types, !named, repositories)) {
+    for (const type of await this.#store.runs.availableTypes(types, !allNameTypes, repositories)) {
       group.find((waiter) => this.#waiters.has(waiter) && takes(waiter, type))?.wake()
     }
   }

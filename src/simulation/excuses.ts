@@ -1,7 +1,7 @@
 /**
- * Records why an output may rightly be missing on GitHub: a locked thread, a lost permission, an
- * operator who closed the delivery. Each excuse covers its own target and no other. The rules read
- * it through `rules/excused.ts`.
+ * Records why it can be correct that an output is missing on GitHub: a locked thread, a lost
+ * permission, an operator who closed the delivery. Each excuse covers its own target and no other.
+ * The rules read the excuses through `rules/excused.ts`.
  */
 import type { VirtualTime } from './virtual-time.ts'
 
@@ -14,13 +14,13 @@ interface Refusal {
   until: number | null
 }
 
-/** A node may pause with the refusal in hand, and look again before it gives up. */
+/** How long a node may take to give up: it may pause after the refusal, and look once more. */
 const noticedWithinMs = 120_000
 
 interface FailedDelivery {
   readonly deliveryId: string
   readonly repositoryId: number
-  /** Threads whose refusals count; null stands for refusals of the whole repository. */
+  /** Threads whose refusals count; null means refusals of the whole repository. */
   readonly threads: readonly (number | null)[]
   /** Also refusals from before the bulk retry: a purged delivery was not retried. */
   readonly includeRetired: boolean

@@ -1,6 +1,6 @@
 /**
- * The rows that the rules check, read straight from the tables. The rules never ask the product's
- * own code: it would confirm its own mistakes.
+ * The rows that the rules check, read directly from the tables. The rules never use the product's
+ * own code to read them, because a mistake in that code would confirm itself.
  */
 import type { SharedMemory } from '../open-store.ts'
 import { purgedTableName, type PurgedTable } from './purged-rows.ts'

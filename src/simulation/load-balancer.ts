@@ -22,8 +22,13 @@ export function createLoadBalancer(world: World): typeof globalThis.fetch {
     if (!running.intake.isSigned(body, signature)) return new Response(null, { status: 401 })
     world.reportStep(node, 'before storing webhook', event)
     try {
-      const kept = Object.fromEntries(headers)
-      const answer = await running.intake.receive({ webhookId: guid, event, headers: kept, body })
+      const plainHeaders = Object.fromEntries(headers)
+      const answer = await running.intake.receive({
+        webhookId: guid,
+        event,
+        headers: plainHeaders,
+        body,
+      })
       world.story.add('balancer', `webhook ${guid} ${event}: ${answer.decision}`)
       const status = answer.decision === 'accepted' ? 202 : 200
       return new Response(JSON.stringify({ decision: answer.decision }), { status })

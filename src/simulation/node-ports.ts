@@ -3,8 +3,8 @@
  * GitHub. A crash cuts all of them at once; a pause holds everything back and delivers it late, in
  * order.
  *
- * What must hold: after a crash no promise of this generation resolves. Requests and commits that
- * it had begun either happen without it or never. So its code stops at its next step.
+ * What must hold: after a crash no promise of this generation resolves, so its code stops at its
+ * next step. A request or commit that it had begun is either done without it or never done.
  */
 import type { LoopName } from '../node.ts'
 import { delay, type Cancel, type Scheduler } from '../scheduler.ts'
@@ -32,7 +32,7 @@ export interface PortsOptions {
   /** May crash or pause this very node. */
   readonly onStep: (step: Step, about: string) => void
   readonly onRequest: (sent: SentRequest) => void
-  /** Most time that a request takes to GitHub; its answer takes at most as long again. */
+  /** The most time that a request takes to GitHub, and also the most that its answer takes back. */
   readonly latencyMs: number
 }
 
@@ -48,9 +48,9 @@ export interface SentRequest {
 const crashDelayMsMax = 90_000
 
 /**
- * The shortest pauses of the background loops, so that a simulated hour takes little real time. The
- * heartbeat comes just often enough that the node does not count as absent, except where nothing is
- * under way and nothing could be lost.
+ * The shortest pauses of the background loops. They are long, so that a simulated hour takes little
+ * real time. The node's beat is just frequent enough that the node does not count as absent, unless
+ * nothing is in progress and nothing could be lost.
  */
 export interface Pace {
   readonly publisherMs: number

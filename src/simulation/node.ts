@@ -29,7 +29,7 @@ export interface Mutation {
   readonly github?: (github: GitHubConnection) => GitHubConnection
 }
 
-/** Changes rows behind the store's back, for faults that no method of the store can make. */
+/** Changes rows without the store, for faults that no method of the store can make. */
 export type Tamper = (statement: string) => Promise<void>
 
 export interface NodeOptions extends Omit<PortsOptions, 'onStep'> {
@@ -38,7 +38,7 @@ export interface NodeOptions extends Omit<PortsOptions, 'onStep'> {
   readonly story: Story
   readonly types: Settings['runs']
   readonly credentials: Parameters<typeof createGitHub>[0]['credentials']
-  /** It is the only node, as on SQLite: it may take the leases of its predecessor at once. */
+  /** True for an only node, as on SQLite: it may take the leases of its last start at once. */
   readonly isAlone: boolean
   readonly mutation: Mutation
   readonly onStep: (node: SimulatedNode, ...step: Parameters<PortsOptions['onStep']>) => void
@@ -58,7 +58,7 @@ export class SimulatedNode {
   #generation = 0
   /** Keeps it stopped while the database is being restored. */
   mayNotStart = false
-  /** True times of its crashes and pauses: it may have lost an answer that it had just received. */
+  /** When it crashed or paused, by true time. It may have lost an answer that came just before. */
   readonly interruptedAt: number[] = []
 
   constructor(options: NodeOptions) {

@@ -1,6 +1,6 @@
 /**
- * Keeps a copy of every row that a purge removes. The rules check those rows too: what they showed
- * on GitHub must stay right although the store has forgotten it.
+ * Keeps a copy of every row that a purge removes. The rules check those rows too: their output on
+ * GitHub must stay right although the store has forgotten it.
  */
 import type { SharedMemory } from '../open-store.ts'
 

@@ -1,16 +1,16 @@
 /**
  * In some worlds the database is lost and restored from an older copy. The database then knows
- * nothing of the time between copy and restore, while GitHub has changed. As the manual requires,
- * all nodes are stopped for longer than any of their requests can be under way, and the first start
- * knows of the restore: a copy made by `backup` says so itself; for any other copy an operator runs
- * `migrate --restored`.
+ * nothing of the time between copy and restore, while GitHub has changed. Two things happen, as the
+ * manual requires. All nodes are stopped for longer than any of their requests can be open. And the
+ * first start knows of the restore: a copy made by `backup` contains a mark; for any other copy an
+ * operator runs `migrate --restored`.
  */
 import type { MemoryCopy } from '../open-store.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { World } from './world.ts'
 
 const sharePercent = 10
-/** Longer than the last request of a crashed node can be under way. */
+/** Longer than the last request of a crashed node can be on its way. */
 const stopMs = { least: 95_000, most: 200_000 }
 
 export class Restores {
@@ -73,7 +73,9 @@ export class Restores {
       await memory.select(`INSERT INTO store_state (key, value) VALUES ('is_backup', '1')`)
       return
     }
-    const connection = { carry: <T>(_what: string, go: () => Promise<T>): Promise<T> => go() }
+    const connection = {
+      carry: <T>(_what: string, proceed: () => Promise<T>): Promise<T> => proceed(),
+    }
     const store = memory.open(connection, { clock: time, scheduler: time, random: this.#random })
     await this.#letTimePassFor(store.outbox.noteRestore())
   }

@@ -41,7 +41,7 @@ import { World } from './world.ts'
 
 const secondMs = 1000
 const minuteMs = 60 * secondMs
-/** Time for two catch-up passes: the first may still meet the end of a fault. */
+/** Time for two catch-up passes, because a fault may still disturb the first one. */
 const catchUpMinutes = 11
 /** Longer than all blocks, backoffs, scans and timeouts of this simulation in a row. */
 const quietMinutesMax = 180
@@ -155,7 +155,7 @@ async function runQuietHours(world: World, faults: FaultInjector): Promise<void>
   await time.pass(2 * minuteMs)
 }
 
-/** Minute by minute. The loops of the node slow down where no run is open. */
+/** Lets time pass minute by minute. The loops of the node slow down while no run is open. */
 async function passMinutes(
   world: World,
   minutesMax: number,
@@ -170,7 +170,7 @@ async function passMinutes(
   }
 }
 
-/** Lost webhooks are found by Holdfast's own catch-up where there is an App, else redelivered. */
+/** Lost webhooks are found by Holdfast's catch-up (mostly, if there is an App) or redelivered. */
 async function recoverLostWebhooks(world: World): Promise<void> {
   const { isApp, random, faultCounts } = world
   const isLeftToCatchUp = isApp && random.chance(70)

@@ -17,7 +17,7 @@ interface Timer {
   task: (() => void) | null
 }
 
-/** A chain of promises ends within one turn; the second is for work scheduled for the next turn. */
+/** A chain of promises ends within one turn. The second turn is for work that it scheduled. */
 const turnsToDrain = 2
 
 export class VirtualTime implements Clock, Scheduler {

@@ -111,7 +111,7 @@ export class Workers {
     if (random.chance(10)) await this.#complete(held)
   }
 
-  /** Some continue in the very moment in which a node looks at GitHub. */
+  /** Some workers continue exactly when a node looks at GitHub. */
   async #waitUpTo(msMax: number): Promise<void> {
     const { time, onStep } = this.#world
     const waitMs = this.#random.below(msMax)

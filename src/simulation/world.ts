@@ -23,7 +23,7 @@ export const botLogin = 'holdfast-bot'
 const app = { id: 4242, slug: 'holdfast' }
 const token = 'ghp_of_the_simulation'
 
-/** It only proves who the App is: no story depends on it. A short key is fast to use. */
+/** The key only proves who the App is, and no story depends on it. A short key is fast to use. */
 let appKey: string | null = null
 function appPrivateKey(): string {
   appKey ??= generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({

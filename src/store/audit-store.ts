@@ -1,27 +1,27 @@
 /**
- * Port: the audit. Rows are written by the verbs themselves, in their own transactions; here they
- * are read, in the order of commits.
+ * Port: the audit. The verbs write its rows, in their own transactions. Here the rows are read, in
+ * the order of commits.
  */
 import type { AuditRow, RefusedCredential } from '../domain/audit.ts'
 import type { Page, Paged } from './page.ts'
 
 export interface AuditStore {
-  /** Newest first, in the order of commits; by time where the filter names a time. */
+  /** Newest first, in the order of commits. If the filter names a time, in the order of time. */
   list(filter: AuditFilter, page: Page): Promise<Paged<AuditRow>>
-  /** Those of these ids that are not past their retention, in no order. */
+  /** The rows with these ids that are not past their retention, in no order. */
   get(ids: readonly number[]): Promise<readonly AuditRow[]>
-  /** Oldest first. Whoever goes on from the last `order` it was given misses no commit. */
-  after(order: number, filter: AuditFilter, limit: number): Promise<AuditBite>
-  /** The newest `order`, or 0; whatever is committed from now on is above it. */
+  /** Oldest first. A reader that continues after the last `order` that it got misses no commit. */
+  after(order: number, filter: AuditFilter, limit: number): Promise<AuditBatch>
+  /** The newest `order`, or 0. Every later commit gets a higher one. */
   latestOrder(): Promise<number>
   /**
-   * Numbers committed rows. Readers do it themselves; done now and then, none of them meets a long
-   * backlog.
+   * Gives committed rows their `order`. Readers do it themselves. If it is also done now and then,
+   * no reader finds a long backlog.
    */
   number(): Promise<void>
 }
 
-export interface AuditBite {
+export interface AuditBatch {
   readonly rows: readonly AuditRow[]
   readonly more: boolean
 }
@@ -31,7 +31,7 @@ export interface AuditFilter {
   /** What happened to this webhook. */
   readonly inboxId?: string
   readonly deliveryId?: string
-  /** What was refused because this was wrong. */
+  /** Only refusals because of this credential. */
   readonly refused?: RefusedCredential
   readonly type?: string
   /** Times at or after, and before. */

@@ -2,7 +2,7 @@
  * Port: what catch-up reads and stores: which events arrived, and what it still has to check. Each
  * verb is one transaction.
  */
-import type { HeardHead, InboxEntry } from '../domain/inbox.ts'
+import type { EventHead, InboxEntry } from '../domain/inbox.ts'
 import type { Run } from '../domain/run.ts'
 import type { Counted } from './upkeep-store.ts'
 
@@ -10,14 +10,14 @@ export interface CatchUpStore {
   /** Which of these GUIDs the inbox has. */
   knownWebhooks(webhookIds: readonly string[]): Promise<ReadonlySet<string>>
   /** Heads that events of this lane named, the latest by GitHub's clock first. */
-  heardHeads(filter: HeardFilter, limit: number): Promise<readonly HeardHead[]>
+  eventHeads(filter: LaneEventFilter, limit: number): Promise<readonly EventHead[]>
   /** The latest event of this lane, by GitHub's clock; null when the inbox has none. */
-  lastHeard(filter: HeardFilter): Promise<InboxEntry | null>
+  lastEvent(filter: LaneEventFilter): Promise<InboxEntry | null>
   /**
-   * Whether the event arrived that brought the pull request into this state. (A label event shows
-   * the state, but nothing acts on that.) Null when no event says so.
+   * Whether the event arrived that opened or closed the pull request like this. (A label event
+   * shows the state, but it does not start or end anything.) Null if no event says so.
    */
-  wasStateHeard(lane: string, state: 'open' | 'closed'): Promise<boolean | null>
+  hasStateEvent(lane: string, state: 'open' | 'closed'): Promise<boolean | null>
   /**
    * Repositories with a GitHub id that had an event or a claim since then. Those that were not
    * checked for longest come first.
@@ -28,9 +28,9 @@ export interface CatchUpStore {
    * They take turns, so that every one is checked at some time.
    */
   quietRepositories(since: number, limit: number): Promise<QuietRepositories>
-  /** It was checked, or cannot be checked: the next one has its turn. */
+  /** It was checked, or cannot be checked. The next one follows. */
   noteQuietLooked(quiet: QuietRepository): Promise<void>
-  /** It was checked, or cannot be checked now: the others come first. */
+  /** It was checked, or cannot be checked now. The others come first. */
   noteLooked(githubId: number): Promise<void>
   /** How far GitHub's record of what it sent was read; null before the first time. */
   deliveriesRead(): Promise<DeliveriesRead | null>
@@ -42,7 +42,7 @@ export interface CatchUpStore {
   backlog(): Promise<CatchUpBacklog>
 }
 
-export interface HeardFilter {
+export interface LaneEventFilter {
   readonly lane: string
   /** Only events that made their head, not those that mention it. */
   readonly made?: boolean
@@ -51,7 +51,7 @@ export interface HeardFilter {
 }
 
 export interface UsedRepository {
-  /** As last heard. */
+  /** The last known name. */
   readonly name: string
   readonly githubId: number
 }
@@ -76,13 +76,13 @@ export interface QuietRepositories {
 }
 
 /**
- * Everything that GitHub sent before `to` was checked, and everything from `gap.from` on. What lies
- * between is read from the cursor on. This holds whichever process wrote it last.
+ * Everything that GitHub sent before `to` was checked, and everything from `gap.from` on. The part
+ * between them is read from the cursor on. This is true whichever process wrote it last.
  */
 export interface DeliveriesRead {
   readonly to: number
   readonly gap: { readonly cursor: string; readonly from: number } | null
-  /** What was read but could not be fetched; missing when there is nothing. */
+  /** Webhooks that were listed but could not be fetched. Missing if there are none. */
   readonly owed?: readonly UnfetchedDelivery[]
 }
 
@@ -97,7 +97,7 @@ export interface UnfetchedDelivery {
 }
 
 export interface TakenHeadCheck {
-  /** Null when another head is current since. */
+  /** Null if another head has become current. */
   readonly run: Run | null
   /** The newest decision about it until now: GitHub's answer is newer than that. */
   readonly fence: number

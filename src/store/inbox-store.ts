@@ -8,7 +8,7 @@ import type { Page, Paged } from './page.ts'
 import type { ClaimAnswer } from './run-store.ts'
 
 export interface InboxStore {
-  /** Stores a webhook before it is answered. Known by its GUID, or as an event, it is a repeat. */
+  /** Stores a webhook before it is answered. If its GUID or its event is known, it is a repeat. */
   receive(webhook: NewWebhook): Promise<ReceivedWebhook>
   /** Does what was decided about a waiting webhook and ends its wait, all in one commit. */
   finish(decided: DecidedWebhook): Promise<FinishedWebhook>
@@ -88,7 +88,7 @@ export interface DecidedWebhook {
   readonly acts: readonly WebhookAct[]
   /** Why there are no acts; otherwise null. */
   readonly reason: string | null
-  /** It was given up: an entry without acts has failed then, and was not merely ignored. */
+  /** It was given up. Then an entry without acts has failed; it was not merely ignored. */
   readonly givenUp?: boolean
   /** GitHub was asked for the pull request, or cannot be asked: do not answer `look` again. */
   readonly looked?: boolean

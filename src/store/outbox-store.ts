@@ -1,6 +1,6 @@
 /**
- * Port: the outbox's part of the store. What a run wants shown is written by the run verbs
- * themselves, in their own transactions; these are for whoever publishes it, and for operators.
+ * Port: the outbox's part of the store. The run verbs write what a run wants to show, in their own
+ * transactions. The verbs here are for publishers and operators.
  *
  * As with every verb of the store: one transaction with its audit rows.
  */
@@ -20,52 +20,54 @@ import type { IdempotencyKey } from './idempotency-key.ts'
 import type { Page, Paged } from './page.ts'
 
 export interface OutboxStore {
-  /** When things are tried and looked at again; a publisher goes by the same ones. */
+  /** When deliveries are tried and looked at again. Publishers use the same rules. */
   readonly rules: PublishingRules
-  /** Takes what is due, creates and ends first; each is this holder's for one delivery lease. */
+  /** Leases due deliveries to this publisher, creates and final versions first. */
   lease(room: LeaseRoom): Promise<readonly LeasedDelivery[]>
   /** Stores the attempt and takes its write from the budget, before the request may leave. */
   beginAttempt(request: BeginRequest): Promise<BeginAnswer>
-  /** Late ones are kept on the attempt and change nothing else. */
-  endAttempt(hold: DeliveryLease, report: AttemptReport): Promise<'recorded' | 'late'>
-  /** What a step without an attempt found. Of somebody who lost the lease it changes nothing. */
-  record(hold: DeliveryLease, finding: Finding): Promise<'recorded' | 'lost'>
-  /** Around a preparation that a holder did not come back from and that is tried once more. */
-  notePreparation(hold: DeliveryLease, when: 'begins' | 'ended'): Promise<'recorded' | 'lost'>
-  /** After a restart of the only process that can have held one: no lease is left to wait for. */
+  /** A late report is kept with the attempt and changes nothing else. */
+  endAttempt(lease: DeliveryLease, report: AttemptReport): Promise<'recorded' | 'late'>
+  /** Stores what a step without an attempt found. If the lease was lost, it changes nothing. */
+  record(lease: DeliveryLease, finding: Finding): Promise<'recorded' | 'lost'>
+  /**
+   * Counts a preparation before and after it, because an earlier holder was lost while preparing.
+   */
+  notePreparation(lease: DeliveryLease, when: 'begins' | 'ended'): Promise<'recorded' | 'lost'>
+  /** Ends all leases. Only for the one process that uses the store, after its restart. */
   takeOverLeases(): Promise<number>
-  /** When there is next something to do, or null. Never grows with history. */
+  /** When the next delivery is due, or null. Its cost does not grow with history. */
   nextDueAt(): Promise<number | null>
 
-  /** GitHub said "not now" to this identity, to a read or a write of that asker. */
+  /** GitHub set a limit for this identity, in answer to a read or write of `actor`. */
   blockIdentity(identity: string, until: number, reason: string, actor: Asker): Promise<void>
-  /** GitHub does not let us in: blocks the identity with growing waits; answers until when. */
+  /** GitHub refuses us. Blocks the identity with growing waits, and returns until when. */
   refuseIdentity(identity: string, reason: string): Promise<number>
   /** An operator lifts a block. */
   unblock(identity: string, actor: string, idempotencyKey: IdempotencyKey | null): Promise<Budget>
   budgets(): Promise<readonly Budget[]>
-  /** Null when nothing keeps it from asking. */
+  /** Null if the identity is not blocked. */
   blockedUntil(identity: string): Promise<number | null>
 
-  /** Something of a run's own, once per name and round. */
+  /** Publishes an output of a run, once per name and round. */
   publish(request: PublishRequest, idempotencyKey: IdempotencyKey | null): Promise<PublishAnswer>
 
-  /** A message that is no run's, once per channel, address and key. */
+  /** Sends a message without a run, once per channel, address and key. */
   send(request: MessageRequest): Promise<PublishAnswer>
 
   delivery(id: string): Promise<Delivery | null>
-  /** The message of the same run that has to be sent before it; null when there is none. */
+  /** The message before it in its run's line; null when there is none. */
   messageBefore(delivery: Pick<Delivery, 'runId' | 'line'>): Promise<Delivery | null>
-  placed(id: string): Promise<PlacedDelivery | null>
+  deliveryWithPlace(id: string): Promise<PlacedDelivery | null>
   attemptsOf(deliveryId: string): Promise<readonly DeliveryAttempt[]>
   list(filter: DeliveryFilter, page: Page): Promise<Paged<Delivery>>
   /** GitHub's id and address of the runs' anchor comments, by run id. */
   anchorsOf(runs: readonly AnchorOf[]): Promise<ReadonlyMap<string, AnchorPlace>>
-  /** What is open, bounded, however much there is. */
+  /** A summary of what is open. Its cost is bounded. */
   backlog(): Promise<OutboxBacklog>
 
   retry(id: string, actor: string, idempotencyKey: IdempotencyKey | null): Promise<Delivery>
-  /** Answers how many were reopened. */
+  /** Returns how many were reopened. */
   retryMany(
     filter: RetryFilter,
     actor: string,
@@ -77,7 +79,7 @@ export interface OutboxStore {
     actor: string,
     idempotencyKey: IdempotencyKey | null,
   ): Promise<Delivery>
-  /** Whoever gives an id has checked on GitHub that it is this delivery's (outbox/is-ours). */
+  /** The caller must have checked on GitHub that the id is this delivery's (outbox/is-ours). */
   confirm(
     id: string,
     providerId: string | null,
@@ -85,53 +87,54 @@ export interface OutboxStore {
     idempotencyKey: IdempotencyKey | null,
   ): Promise<Delivery>
 
-  /** Makes the first key when there is none. The first of them signs, all of them verify. */
+  /** Creates the first key if there is none. The first key signs, all of them verify. */
   markerKeys(): Promise<readonly MarkerKey[]>
-  /** Adds a key, which signs from now on. Answers all. */
+  /** Adds a key, which signs from now on. Returns all keys. */
   rotateMarkerKey(actor: string): Promise<readonly MarkerKey[]>
-  /** The same as `markerKeys`, and the audit says that they were taken out. */
+  /** The same as `markerKeys`, with an audit row about the export. */
   exportMarkerKeys(actor: string): Promise<readonly MarkerKey[]>
   /**
-   * Adds those that are missing; refuses all where one differs from a known one of its id. What is
-   * held because no key verified its marker is looked at again.
+   * Adds the keys that are missing. If one differs from a known key with the same id, all are
+   * refused. Deliveries that are held because no key verified their marker are looked at again.
    */
   importMarkerKeys(keys: readonly MarkerKey[], actor: string): Promise<ImportedKeys>
-  /** Every account this store has published as. */
+  /** Every account that this store has published as. */
   authors(): Promise<readonly Author[]>
   learnAuthor(author: Author): Promise<void>
-  /** Threads from before this moment may carry something of ours that this store does not know. */
+  /** A thread that is older than this may have an output of ours that this store does not know. */
   knowsSince(): Promise<number>
   /**
-   * A copy was put in this store's place: what is open may have been sent since it was made. Noted
-   * in bites of one transaction each. Who dies in between leaves the rest to the next one, or to
-   * whoever wants to lease: nothing is published before all is noted. Answers what follows.
+   * A copy of this store was restored, so an open delivery may have been sent after the copy was
+   * made. That is noted in batches of one transaction each. If a process dies in between, the next
+   * one continues: a process that notes a restore, or one that leases. Nothing is published before
+   * everything is noted. Returns what follows.
    */
   noteRestore(): Promise<RestoreNote>
   /** What follows from the last restore that was noted; null when there was none. */
   restoreNote(): Promise<RestoreNote | null>
   /**
-   * For the reconciler: ended runs whose announcement was left open. Repairs up to `limit`, and
-   * leaves what they published themselves to `closeRest`.
+   * For the reconciler: closes the announcements that up to `limit` ended runs left in progress.
+   * What those runs published themselves is left to `closeRemaining`.
    */
   closeForgotten(limit: number): Promise<number>
   /**
    * For the reconciler: closes the next few outputs of a run that ended with more of them than one
    * transaction closes. False when there is none left.
    */
-  closeRest(): Promise<boolean>
+  closeRemaining(): Promise<boolean>
 }
 
 export interface RestoreNote {
   readonly restoredAt: number
-  /** When the copy was made, as far as it knows. */
+  /** When the copy was made, as far as the copy knows. */
   readonly copiedAt: number
-  /** Open deliveries: each is looked for on GitHub before it is sent. */
+  /** How many deliveries were open. Each is looked for on GitHub before it is sent. */
   readonly open: number
-  /** Targets that were shown lately: each is read once more. */
+  /** How many targets were shown recently. Each is read once more. */
   readonly shown: number
-  /** When the last of those is read, if a server runs and nothing delays it. */
+  /** When the last of them is read, if a server runs and nothing delays it. */
   readonly lastReadAt: number
-  /** When the first server started on it; null while none has. */
+  /** When the first server started after the restore; null while none has. */
   readonly servedAt: number | null
 }
 
@@ -140,49 +143,51 @@ export type Asker = 'publisher' | 'intake' | 'catch-up'
 
 export interface LeaseRoom {
   readonly limit: number
-  /** At most so many of them may be progress: they must not keep the others waiting. */
+  /** The maximum of progress among them, because progress must not delay the others. */
   readonly progressMax: number
-  /** At most so many of them from the queues; as many as `limit` when not given. */
+  /** The maximum from the queues. Default: `limit`. */
   readonly queuedMax?: number
-  /** Reads that repair, on top of `limit`; as many again when not given. */
+  /** The maximum of reads that repair, in addition to `limit`. Default: `limit`. */
   readonly repairsMax?: number
-  /** At most so many of those that have to ask first as whom we act; `limit` when not given. */
+  /** The maximum of deliveries that must first ask for our identity. Default: `limit`. */
   readonly entriesMax?: number
-  /** At most so many of the repairs from their queues; as many as there may be when not given. */
+  /** The maximum of repairs from their queues. Default: `repairsMax`. */
   readonly repairsQueuedMax?: number
-  /** Identities and queues of which nothing is taken now. */
+  /** Identities and queues from which nothing is taken now. */
   readonly full?: readonly string[]
-  /** Of the accounts' queues: which had its turn last. */
+  /** The account queues that were served last. */
   readonly lastServed?: { readonly entry: string; readonly repair: string }
 }
 
 export interface LeasedDelivery extends PlacedDelivery {
   readonly lease: DeliveryLease
-  /** Whoever had it before never came back, and had not begun to send it. */
+  /** The last holder was lost before it began to send. */
   readonly wasLost: boolean
-  /** The queue it stood in until its turn came; null when it stood in none. */
+  /** The queue that it was taken from; null if it was in none. */
   readonly fromQueue: string | null
 }
 
-/** With what is known of its place. */
+/** A delivery with what is known about its place. */
 export interface PlacedDelivery {
   readonly delivery: Delivery
-  /** As last heard; null where it is about none. */
+  /** The last known name; null if it is about no repository. */
   readonly repo: string | null
-  /** Null until it is learnt, which has to be before anything is written there. */
+  /** Null until it is learnt. It must be learnt before anything is written there. */
   readonly repoGithubId: number | null
-  /** The name its run was claimed under, while only a caller has said that it has this id. */
+  /**
+   * The name that its run was claimed under, while only a caller says that the name has this id.
+   */
   readonly unverifiedName: string | null
   /** Our own ids of the repository: the present one, and those that were merged into it. */
   readonly ownRepositoryIds: readonly string[]
-  /** When the thread was opened; null when nobody has said. */
+  /** When the thread was opened; null if unknown. */
   readonly threadCreatedAt: number | null
 }
 
 export interface DeliveryLease {
   readonly deliveryId: string
   readonly leaseId: string
-  /** The version it was taken with: what is found out says nothing about a later one. */
+  /** The version at the time of the lease. A finding says nothing about a later version. */
   readonly versionFence: number
   readonly versionSeq: number
 }
@@ -190,20 +195,20 @@ export interface DeliveryLease {
 export interface BeginRequest {
   readonly lease: DeliveryLease
   readonly action: AttemptAction
-  /** The version that is about to be sent; another one by now makes it `changed`. */
+  /** The version to be sent. If there is another one by now, the answer is `changed`. */
   readonly versionFence: number
   readonly versionSeq: number
-  /** What a removal removes. */
+  /** For `remove`: the id of the copy. */
   readonly providerId: string | null
   readonly identity: string
   readonly limits: BudgetLimits
-  /** It comes from the head of its queue; else it goes behind those who wait there. */
+  /** It was the head of its queue. Otherwise it must wait behind those in the queue. */
   readonly isTurn: boolean
 }
 
 export type BeginAnswer =
   | { readonly result: 'begun'; readonly attempt: DeliveryAttempt }
-  /** Nothing was taken and the delivery still is ours: ask again, or give it back. */
+  /** Nothing was taken, and we still hold the delivery: ask again, or give it back. */
   | { readonly result: 'budget'; readonly until: number; readonly why: BudgetWait }
   | { readonly result: 'changed' | 'lost' }
 
@@ -218,18 +223,20 @@ export interface AttemptReport {
 
 export interface PublishRequest {
   readonly runId: string
-  /** Null for an operator or admin, who speaks for the run without holding it. */
+  /** Null for an operator or admin, who publishes for the run without holding it. */
   readonly leaseHash: string | null
   readonly actor: string
   readonly name: string
   readonly channel: string
   /** In the channel's stored form. */
   readonly content: Readonly<Record<string, unknown>>
-  /** What runs of a type may publish: the configuration of whoever serves the request. */
+  /**
+   * What runs of a type may publish, by the configuration of the process that serves the request.
+   */
   readonly rightsOf: (type: string) => PublishRights
 }
 
-/** A message that is no run's, to an address. */
+/** A message without a run, to an address. */
 export interface MessageRequest {
   readonly channel: string
   readonly address: string
@@ -252,7 +259,7 @@ export interface DeliveryFilter {
   readonly within?: TokenLimits
 }
 
-/** Only what FAILED is retried in bulk, or what is named. */
+/** Which deliveries are retried. Without a status: only those that FAILED. */
 export interface RetryFilter {
   readonly status?: 'FAILED' | 'SKIPPED'
   readonly channel?: string
@@ -274,11 +281,11 @@ export interface OutboxBacklog {
   readonly open: Readonly<Record<DeliveryWait, number>>
   /** When the oldest open version was wanted. */
   readonly oldestAt: number | null
-  /** Oldest first, a few of them. */
+  /** The first few, oldest first. */
   readonly oldest: readonly LingeringDelivery[]
   readonly failed: number
   readonly oldestFailed: readonly LingeringDelivery[]
-  /** What GitHub may still show as running although its run ended: oldest first, a few of them. */
+  /** The first few that GitHub may still show as running although their run ended, oldest first. */
   readonly unreported: readonly LingeringDelivery[]
   readonly unreportedCount: number
 }
@@ -303,7 +310,7 @@ export interface MarkerKey extends NewMarkerKey {
 }
 
 export interface ImportedKeys {
-  /** Ids of those that were missing. */
+  /** Ids of the keys that were missing. */
   readonly added: readonly string[]
   readonly known: readonly string[]
 }

@@ -29,13 +29,13 @@ export interface RepositoryStore {
   /** By our own id; null when this store has none. */
   get(id: string): Promise<KnownRepository | null>
   /** The repository that has this name now; null when this store does not know the name. */
-  named(name: string): Promise<KnownRepository | null>
+  getByName(name: string): Promise<KnownRepository | null>
 }
 
 export interface KnownRepository {
-  /** Our own. */
+  /** Our own id. */
   readonly id: string
-  /** As last heard. */
+  /** The last known name. */
   readonly name: string
   /** Null until GitHub named it in an event or an answer. */
   readonly githubId: number | null

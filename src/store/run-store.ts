@@ -10,7 +10,7 @@ import type { IdempotencyKey } from './idempotency-key.ts'
 import type { Page, Paged } from './page.ts'
 
 export interface RunStore {
-  /** Claim or skip: the table in domain/claim.ts, decided under the subject's lock. */
+  /** Decides a claim by the table in domain/claim.ts, under the subject's lock. */
   claim(claim: Claim, idempotencyKey: IdempotencyKey | null): Promise<ClaimAnswer>
   /** GitHub confirmed the head: replaces an order that arrival decided for now. */
   confirmHead(confirmed: ConfirmedHead): Promise<ConfirmHeadAnswer>
@@ -73,19 +73,25 @@ export interface ClaimAnswer {
   readonly supersededKeys: readonly string[]
   readonly supersededRunIds: readonly string[]
   readonly lease: LeaseHandle | null
-  /** Arrival decided between two heads; `settleHead` should follow. */
+  /** The order of arrival decided between two heads, so GitHub should confirm the head. */
   readonly unclear: boolean
-  /** The id of the audit row that tells of this decision. */
+  /** The id of the audit row of this decision. */
   readonly decisionId: number
 }
 
 export interface ConfirmedHead {
-  /** Of the claim that arrival decided: once another is current, the look came too late. */
+  /**
+   * The run of the claim that the order of arrival decided. If another run is current now, the
+   * answer came too late.
+   */
   readonly runId: string
   /** The newest decision that was known when GitHub was asked. */
   readonly fence: number
   readonly headSha: string
-  /** Of runs on this head, the one on exactly this base is meant; else the head alone counts. */
+  /**
+   * If several runs are on this head, the one on this base is meant. Otherwise only the head
+   * counts.
+   */
   readonly baseSha: string
   /** The pull request's `updated_at` in the answer that named this head. */
   readonly at: number
@@ -94,8 +100,8 @@ export interface ConfirmedHead {
 
 export interface ConfirmHeadAnswer {
   /**
-   * `confirmed`: the current head is the head. `moved`: another known run is of the head, and
-   * took its place. `unchanged`: what is known of the order says otherwise.
+   * `confirmed`: the current head is the newest. `moved`: another known run has the newest head and
+   * is now the current one. `unchanged`: the known order contradicts the answer.
    */
   readonly result: 'confirmed' | 'moved' | 'unchanged' | 'unknown-head'
   readonly supersededRunIds: readonly string[]
@@ -103,7 +109,7 @@ export interface ConfirmHeadAnswer {
 
 export interface LeaseRequest {
   readonly grant: Omit<LeaseGrant, 'ms'>
-  /** Null takes the run's own: what its claim asked for, or its last holder used. */
+  /** Null: the length that the claim asked for, or that the last holder used. */
   readonly leaseMs: number | null
   readonly types: readonly string[] | null
   readonly runId: string | null
@@ -162,7 +168,7 @@ export type ActiveState = 'pending' | 'running' | 'waiting'
 
 export interface RunFilter {
   readonly repo?: string
-  /** GitHub's id: where it is known, it counts and not the name. */
+  /** GitHub's id. If it is known, it counts instead of the name. */
   readonly repoId?: number | null
   readonly pr?: number
   readonly state?: RunState

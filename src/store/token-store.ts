@@ -1,6 +1,7 @@
 /**
- * Port: the store's part for tokens. A token's secret is answered once, when it is made; the store
- * has its hash. As with every verb of the store: one transaction with its audit rows.
+ * Port: the store's part for tokens. A token's secret is returned once, when the token is created.
+ * The store has only its hash. As with every verb of the store: one transaction with its audit
+ * rows.
  */
 import type { RefusedCredential } from '../domain/audit.ts'
 import type { TokenLimits } from '../domain/token-limits.ts'
@@ -8,12 +9,12 @@ import type { IdempotencyKey } from './idempotency-key.ts'
 import type { Page, Paged } from './page.ts'
 
 export interface TokenStore {
-  create(get: NewToken, idempotencyKey: IdempotencyKey | null): Promise<CreatedToken>
+  create(token: NewToken, idempotencyKey: IdempotencyKey | null): Promise<CreatedToken>
   list(page: Page): Promise<Paged<Token>>
-  /** It is refused from now on, and so are the leases that were obtained with it. */
+  /** The token, and the leases that were obtained with it, are refused from now on. */
   revoke(id: string, actor: string): Promise<void>
   get(id: string): Promise<StoredToken | null>
-  /** It was used just now. Written at most once a minute, however often it is asked. */
+  /** Notes that it was used now. Written at most once a minute, however often this is called. */
   touch(id: string): Promise<void>
   /** Wrong tokens and signatures of the last minute, for the audit. */
   noteRefusals(refusals: readonly Refusals[]): Promise<void>
@@ -37,7 +38,7 @@ export interface Token {
   readonly createdAt: number
   /** Null when it does not end by itself. */
   readonly expiresAt: number | null
-  /** To the minute; null when it never was. */
+  /** Exact to a minute; null if it was never used. */
   readonly lastUsedAt: number | null
 }
 

@@ -1,21 +1,21 @@
 /**
- * Port: the store's own life. Who serves it, what it missed, what is past retention, and whether
- * it is a sandbox.
+ * Port: upkeep of the store: who serves it, when it was interrupted, what is past retention, and
+ * whether it is a sandbox.
  */
 export interface UpkeepStore {
-  /** Says the store is being served, and notices when it was not. */
+  /** Stores a sign of life of this server, and notices interruptions. */
   beat(): Promise<void>
-  /** The same for a program that serves nobody: it notices when the store was away. */
+  /** The same for a program that is no server: it only notices interruptions. */
   watch(): Promise<void>
-  /** When a server last said that it is active, to a few seconds; null when none ever served. */
+  /** The last sign of life of a server, exact to a few seconds; null if none ever served. */
   servedAt(): Promise<number | null>
-  /** For `doctor`. Bounded, however much there is. */
+  /** For `doctor`. Its cost is bounded. */
   vitals(): Promise<StoreVitals>
-  /** One bounded bite of what is past retention. Call again until `more` is false. */
+  /** Removes one batch of what is past retention. Call again until `more` is false. */
   purge(limits: PurgeLimits, actor: string): Promise<PurgeAnswer>
-  /** Remembers `mode` at first start; answers what the store has been from its beginning. */
+  /** Stores `mode` at the first start. Returns the mode of that first start. */
   recordMode(mode: StoreMode): Promise<StoreMode>
-  /** Null before the first start. What happened before it was never ours to hear of. */
+  /** Null before the first start. Events from before it were never meant for this store. */
   firstStartedAt(): Promise<number | null>
 }
 
@@ -41,13 +41,13 @@ export interface Counted {
 export interface StoreVitals {
   /** Null before the first start. */
   readonly mode: StoreMode | null
-  /** A server's last sign of life; stale by a few seconds. */
+  /** A server's last sign of life, exact to a few seconds. */
   readonly aliveAt: number | null
   /** Runs that a worker could take now. */
   readonly pending: Counted & {
     readonly oldestAt: number | null
     readonly types: readonly string[]
   }
-  /** Runs that the sweeper should have looked at over a minute ago. */
+  /** Runs that the sweeper should have checked more than a minute ago. */
   readonly overdue: Counted
 }

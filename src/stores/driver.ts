@@ -10,7 +10,7 @@ import type { Sql, Verb } from './sql.ts'
 export interface Driver {
   readonly dialect: Dialect
   now(): number
-  /** `patienceMs`: how long contention is waited out; the driver's own patience by default. */
+  /** `patienceMs`: how long to wait while others hold locks. Default: the driver's own limit. */
   transact<T>(makeVerb: () => Verb<T>, patienceMs?: number): Promise<T>
   /** For verbs that only read. Sees everything committed before the call. */
   read<T>(makeVerb: () => Verb<T>): Promise<T>
@@ -21,31 +21,37 @@ export interface Driver {
 /** Where the two databases differ, by name. */
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres'
-  /** Ends a SELECT of candidates: lock what is free, pass over what another transaction holds. */
+  /**
+   * Ends a SELECT of candidates: locks free rows and skips rows that another transaction has
+   * locked.
+   */
   lockFree(table: string): Sql
   /** Ends a SELECT whose rows must not change before this transaction ends. */
   readonly keepUnchanged: Sql
-  /** Whether a statement is a journey: then a batch has a size that needs few of them. */
-  readonly statementsTravel: boolean
+  /** Each statement is a round trip to a server, so a batch should need few of them. */
+  readonly needsRoundTrips: boolean
   /** The column of `audit` that grows in the order of commits. */
   readonly auditOrder: Sql
-  /** Whether it is filled after the commit. Where only one writes at a time, ids are in order. */
-  readonly placesAudits: boolean
+  /**
+   * That column is filled after the commit. SQLite has one writer at a time, so its ids are already
+   * in order.
+   */
+  readonly numbersAuditsLater: boolean
 }
 
-/** Told how many one commit (`group`), or one set of statements (`batch`), is about to carry. */
-export type OnTogether = (kind: 'group' | 'batch', count: number) => void
+/** Called with the size of each commit (`group`) and of each set of statements (`batch`). */
+export type OnBatch = (kind: 'group' | 'batch', count: number) => void
 
 /**
- * Told each time a verb could not be done because others held or changed what it needed: `again`
- * when it is tried once more, `given_up` when the caller is told.
+ * Called when a verb could not be done because others held or changed what it needed: `again` when
+ * it is tried once more, `given_up` when the caller gets the error.
  */
 export type OnRepeat = (what: 'again' | 'given_up', cause: unknown) => void
 
 /** A compare-and-set found that somebody else was faster. Drivers run the verb again. */
 export class LostRace extends Error {}
 
-/** Drives a verb against statements that answer at once. */
+/** Runs a verb whose statements are answered synchronously. */
 export function driveNow<T>(verb: Verb<T>, query: (statement: Sql) => readonly object[]): T {
   let step = verb.next()
   while (step.done !== true) {

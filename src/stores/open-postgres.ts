@@ -11,21 +11,23 @@ import { SqlStore } from './sql-store/sql-store.ts'
 
 const versionMin = 150_000
 const connectionsMax = 10
-/** As long as the driver's patience: what a transaction holds is wanted by others. */
+/** As long as the driver waits, because others need what a transaction has locked. */
 const transactionLimit = '30s'
-/** Above every statement's limit: a network that swallows answers must not hang anybody. */
+/** Longer than every statement may take. If the network loses an answer, nobody waits for ever. */
 const answerMsMax = 20_000
 
-// Every statement of ours looks rows up by an index. A plan prepared while a table was still empty
-// would rather read all of it, however large it grew, until the server's next look a minute later.
+// Every statement of ours finds rows by an index. But if a statement is prepared while its table is
+// empty, PostgreSQL plans to read the whole table. It keeps that plan until it analyses the table
+// about a minute later, however large the table is by then.
 const sessionSettings = {
   search_path: 'holdfast',
-  // Limits of our own, whatever the role or the database sets: an operator's limit for people would
-  // end statements that only wait for a lock.
+  // Our own limits, because the role or the database may set others: a limit that is meant for
+  // people would end statements that only wait for a lock.
   lock_timeout: '5s',
   statement_timeout: '15s',
   idle_session_timeout: '0',
-  // Below the driver's patience: what a frozen process holds is free before others give up.
+  // Shorter than the driver waits, so that the locks of a frozen process are free before others
+  // give up.
   idle_in_transaction_session_timeout: '10s',
   enable_seqscan: 'off',
   enable_hashjoin: 'off',
@@ -69,7 +71,7 @@ export async function openPostgresDriver(
   return new PostgresDriver({ ...machine, pool, serverClock: clock })
 }
 
-/** Over a connection of its own: a migration may take longer than any answer should. */
+/** Uses its own connection, because a migration may take longer than any other answer. */
 async function migrate(config: PoolConfig, nowMs: number): Promise<void> {
   const options = `${sessionOptions} -c statement_timeout=0`
   const pool = new Pool({ ...config, options, onConnect: limitTransactions('0'), max: 1 })
@@ -86,17 +88,17 @@ export async function openPostgres(url: string, machine: StoreMachine): Promise<
   return new SqlStore(driver, machine)
 }
 
-/** Not one of the session's options: a server before version 17 would refuse the connection. */
+/** Not in the session options, because a server before version 17 would refuse the connection. */
 function limitTransactions(limit: string): (client: ClientBase) => void {
   const statement = `SELECT set_config(name, $1, false) FROM pg_settings
     WHERE name = 'transaction_timeout'`
-  // The pool waits for it, though its type does not say so.
+  // The pool waits for the promise, although the type of `onConnect` does not say so.
   return (client): unknown => client.query(statement, [limit])
 }
 
 /**
- * A connection may break while idle, in use, or when it has already been thrown away. Whoever uses
- * it learns of it by its query; without a listener at all it would be an uncaught exception.
+ * A connection may break while it is idle, in use, or already discarded. Its user gets the error
+ * from the query. Without a listener it would also be an uncaught exception.
  */
 function surviveBrokenConnections(pool: Pool): void {
   pool.on('error', () => undefined)

@@ -4,19 +4,19 @@ import type { ChannelDeclaration } from '../domain/outbox/channel-declaration.ts
 import type { PublishingRules } from '../domain/outbox/schedule.ts'
 import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
-import type { OnRepeat, OnTogether } from './driver.ts'
+import type { OnRepeat, OnBatch } from './driver.ts'
 import { openFile, openMemory } from './drivers/sqlite-file.ts'
 import { migrateSqlite } from './drivers/sqlite-schema.ts'
 import { SqliteDriver } from './drivers/sqlite.ts'
 import { loadMigrations } from './migrations.ts'
 import { SqlStore } from './sql-store/sql-store.ts'
 
-/** What a store takes from its machine, and who hears how its transactions go. */
+/** What a store needs from the machine, and who is told about its transactions. */
 export interface StoreMachine {
   readonly clock: Clock
   readonly random: Random
   readonly scheduler: Scheduler
-  readonly onTogether?: OnTogether
+  readonly onBatch?: OnBatch
   readonly onRepeat?: OnRepeat
   readonly publishing?: PublishingRules | undefined
   readonly channels: readonly ChannelDeclaration[]
@@ -25,7 +25,10 @@ export interface StoreMachine {
 export interface SqliteOptions {
   /** A path, or `:memory:`. */
   readonly path: string
-  /** A server or worker holds the file alone; the command line does not. */
+  /**
+   * True for a server or worker, which must be the only one on the file. The command line shares
+   * it.
+   */
   readonly exclusive: boolean
 }
 

@@ -1,7 +1,7 @@
 /**
- * Pages, newest first. A cursor is the last item's place, wrapped so that nobody builds on it. A
- * page ends at its number of items or at its number of bytes, whichever comes first, and has at
- * least one item; what is beyond it is not read into memory.
+ * Pages, newest first. A cursor is the place of the last item, encoded so that nobody depends on
+ * its form. A page ends at its maximum of items or of bytes, whichever comes first, and has at
+ * least one item. What is after it is not read into memory.
  */
 import { InvalidInputError } from '../errors.ts'
 import type { Page, Paged } from '../store.ts'
@@ -35,7 +35,7 @@ export function pageAfterNumber(page: Page, column: Sql = raw('id')): Sql {
   return sql`${column} < ${Number(decode(page.cursor, /^\d{1,15}$/))}`
 }
 
-/** For what is ordered by two numbers, whose place is written `one.other`. */
+/** For lists that are ordered by two numbers; a place is written `one.other`. */
 export function pageAfterPair(page: Page, one: Sql, other: Sql): Sql {
   if (page.cursor === null) return sql`${other} IS NOT NULL`
   const [a = 0, b = 0] = decode(page.cursor, /^\d{1,15}\.\d{1,15}$/)
@@ -54,8 +54,8 @@ export interface RowsOfPage {
 }
 
 /**
- * How many rows to read for a page and the one after it, found out by the database from their sizes
- * alone: a thousand rows of a megabyte each must not come here to be counted.
+ * How many rows to read for a page and the row after it. The database finds this out from the sizes
+ * alone, so that a thousand rows of a megabyte each are not read to be counted.
  */
 export function* rowsToRead({ table, large, inOrder, limit }: RowsOfPage): Verb<number> {
   const sizes = large.map((column) => raw(`coalesce(octet_length(${column}), 0)`))
@@ -66,7 +66,7 @@ export function* rowsToRead({ table, large, inOrder, limit }: RowsOfPage): Verb<
   return last === -1 ? limit + 1 : Math.max(last + 1, 2)
 }
 
-/** `found` holds at least one item more than the page when there is a next one. */
+/** If there is a next page, `found` has at least one item more than this page. */
 export function cutPage<T extends { readonly id: string | number }, U>(
   found: readonly T[],
   page: Page,
@@ -79,7 +79,9 @@ export function cutPage<T extends { readonly id: string | number }, U>(
   return { items: items.map(view), nextCursor: more ? encode(placeOf(last)) : null }
 }
 
-/** How many from the first on fit, at least one; counted as JSON, as they will be sent. */
+/**
+ * How many of the first items fit, at least one. Counted as JSON, the form in which they are sent.
+ */
 function countWithin(items: readonly unknown[], bytesMax: number): number {
   let bytes = 0
   const over = items.findIndex((item) => (bytes += jsonBytes(item)) > bytesMax)

@@ -1,7 +1,7 @@
 /**
- * One database in memory under several stores, each as if a process had it over a line of its own:
- * what PostgreSQL is to many servers, for the simulation. Whoever cuts one line cuts nobody else's,
- * and what was committed outlives it.
+ * One database in memory that several stores use, each over its own connection, as servers share a
+ * PostgreSQL. For the simulation. Cutting one connection does not cut the others, and what was
+ * committed stays.
  */
 import type { Store } from '../store.ts'
 import type { Driver } from './driver.ts'
@@ -11,20 +11,20 @@ import type { Param, Row, Sql, Verb } from './sql.ts'
 import { inPieces, raw, sql, tuples } from './sql.ts'
 import { SqlStore } from './sql-store/sql-store.ts'
 
-/** The way between one process and the database: it may hold things back, or never answer. */
-export interface StoreLine {
+/** The connection between one process and the database. It may delay a request, or never answer. */
+export interface StoreConnection {
   carry<T>(what: 'read' | 'write', go: () => Promise<T>): Promise<T>
 }
 
 export interface SharedMemory {
-  open(line: StoreLine, machine: Omit<StoreMachine, 'channels'>): Store
-  /** What is committed, read past every line. */
+  open(connection: StoreConnection, machine: Omit<StoreMachine, 'channels'>): Store
+  /** Reads what is committed, without any of the connections. */
   select(text: string, params?: Sql['params']): Promise<readonly Row[]>
-  /** As new: making another costs more than all that a simulated hour does with it. */
+  /** Removes all rows. Making a new database would cost more than simulating an hour. */
   empty(): Promise<void>
-  /** All that is committed, as it is now. */
+  /** Copies everything that is committed now. */
   copy(): Promise<MemoryCopy>
-  /** As it was when that copy was made; whatever came later is forgotten. */
+  /** Restores a copy. Everything that was stored later is lost. */
   putBack(copy: MemoryCopy): Promise<void>
   close(): Promise<void>
 }
@@ -34,9 +34,10 @@ export type MemoryCopy = ReadonlyMap<string, readonly Row[]>
 
 export function openSharedMemory(machine: StoreMachine): SharedMemory {
   const { channels } = machine
-  const driver = remembering(openSqliteDriver({ path: ':memory:', exclusive: false }, machine))
+  const driver = withReadCache(openSqliteDriver({ path: ':memory:', exclusive: false }, machine))
   return {
-    open: (line, own) => new SqlStore(lined(driver, line), { ...own, channels }),
+    open: (connection, own) =>
+      new SqlStore(overConnection(driver, connection), { ...own, channels }),
     select: (text, params = []) => driver.select({ text, params }),
     empty: () => driver.transact(deleteAll),
     copy: () => driver.read(readAll),
@@ -49,7 +50,7 @@ export function openSharedMemory(machine: StoreMachine): SharedMemory {
   }
 }
 
-/** Temporary ones come last: what is deleted from the others may be noted in them. */
+/** Temporary tables come last, because deleting from the others may add rows to them. */
 function* tablesOf(): Verb<string[]> {
   const lasting = yield raw(`SELECT name FROM sqlite_schema
     WHERE type = 'table' AND name NOT IN ('migration', 'sqlite_stat1')`)
@@ -75,16 +76,16 @@ function* insertRows(table: string, rows: readonly Row[]): Verb<void> {
   }
 }
 
-interface Remembering extends Driver {
+interface CachingDriver extends Driver {
   select(statement: Sql): Promise<readonly Row[]>
 }
 
 /**
- * Background loops ask the same again and again while nothing happens. A verb that is one function
- * and takes nothing depends on nothing but what is committed: until somebody writes, it answers as
- * it did before. Others are new functions each time, and are never found here.
+ * Background loops repeat the same reads while nothing changes. A verb that is a fixed function
+ * without parameters depends only on what is committed, so its answer is kept until somebody
+ * writes. Other verbs are new functions each time and are never found in the cache.
  */
-function remembering(driver: Driver): Remembering {
+function withReadCache(driver: Driver): CachingDriver {
   let answers = new WeakMap<() => Verb<unknown>, Promise<unknown>>()
   const forget = (): void => void (answers = new WeakMap())
   const read = <T>(makeVerb: () => Verb<T>): Promise<T> => {
@@ -93,7 +94,7 @@ function remembering(driver: Driver): Remembering {
     return known as Promise<T>
   }
   return {
-    ...passedOn(driver),
+    ...otherMethods(driver),
     read,
     transact: (makeVerb, patienceMs) =>
       driver.transact(() => {
@@ -101,7 +102,7 @@ function remembering(driver: Driver): Remembering {
         return makeVerb()
       }, patienceMs),
     select: (statement) => {
-      // Whoever tampers with the tables writes like this, too.
+      // Tests also change tables with this method.
       if (!statement.text.startsWith('SELECT')) forget()
       return driver.read(function* (): Verb<readonly Row[]> {
         return yield statement
@@ -110,7 +111,7 @@ function remembering(driver: Driver): Remembering {
   }
 }
 
-function passedOn(driver: Driver): Omit<Driver, 'read' | 'transact'> {
+function otherMethods(driver: Driver): Omit<Driver, 'read' | 'transact'> {
   return {
     dialect: driver.dialect,
     now: () => driver.now(),
@@ -119,15 +120,15 @@ function passedOn(driver: Driver): Omit<Driver, 'read' | 'transact'> {
   }
 }
 
-function lined(driver: Driver, line: StoreLine): Driver {
+function overConnection(driver: Driver, connection: StoreConnection): Driver {
   return {
     dialect: driver.dialect,
     now: () => driver.now(),
     transact: (makeVerb, patienceMs) =>
-      line.carry('write', () => driver.transact(makeVerb, patienceMs)),
-    read: (makeVerb) => line.carry('read', () => driver.read(makeVerb)),
-    ping: () => line.carry('read', () => driver.ping()),
-    // The database is everybody's: only its own end closes it.
+      connection.carry('write', () => driver.transact(makeVerb, patienceMs)),
+    read: (makeVerb) => connection.carry('read', () => driver.read(makeVerb)),
+    ping: () => connection.carry('read', () => driver.ping()),
+    // All stores share the database, so closing one store does not close it.
     close: () => Promise.resolve(),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The `sql` tag and what a verb is. Texts carry `?` for parameters in both dialects (so no `?` may
- * stand inside a literal); the PostgreSQL driver numbers them.
+ * The `sql` tag, and the type of a verb. In both dialects `?` stands for a parameter, so no literal
+ * may contain a `?`. The PostgreSQL driver numbers the parameters.
  */
 
 export type Param = string | number | null | Uint8Array
@@ -67,8 +67,8 @@ const listOf = (item: string, count: number): string =>
   item + `, ${item}`.repeat(Math.max(0, count - 1))
 
 /**
- * Items in pieces whose sizes are powers of two. Every number of rows is another text to prepare
- * and to keep in each connection; like this, batches of any size need seven of them.
+ * Splits items into pieces whose sizes are powers of two. Each different number of rows needs
+ * another prepared statement in each connection. This way batches of any size need only seven.
  */
 export function inPieces<T>(items: readonly T[]): readonly (readonly T[])[] {
   const pieces: (readonly T[])[] = []
@@ -86,12 +86,12 @@ function powerOfTwoWithin(count: number): number {
   return Math.min(pieceMax, 2 ** Math.floor(Math.log2(count)))
 }
 
-/** As many of `count` as fill whole pieces of the largest size, or one piece of a smaller. */
+/** How many of `count` fill whole pieces of the largest size, or one smaller piece. */
 export function wholePieces(count: number): number {
   return count >= pieceMax ? count - (count % pieceMax) : powerOfTwoWithin(count)
 }
 
-/** The same for lists that are only looked up: the last item is repeated up to a power of two. */
+/** For lists that are only compared with. The last item is repeated up to a power of two. */
 export function padded<T>(items: readonly T[]): readonly T[] {
   const last = items.at(-1)
   if (last === undefined) return items

@@ -1,4 +1,4 @@
-/** What is done to a database from the outside: looking at it, and copying it. */
+/** Work on a database without a store: inspecting it and copying it. */
 import type { Clock } from '../clock.ts'
 import type { DatabaseInspection } from '../domain/database-inspection.ts'
 import type { BackupAnswer, BackupOptions } from './drivers/sqlite-backup.ts'
@@ -12,11 +12,11 @@ export type DatabasePlace =
 
 export interface LookOptions {
   readonly clock: Clock
-  /** Also look for damage, in a file that is not too large for it; holds the thread up. */
+  /** Also check for damage, unless the file is too large. This blocks the thread. */
   readonly readThrough: boolean
 }
 
-/** Changes nothing and makes nothing; rejects with what opening it would reject with. */
+/** Changes and creates nothing. Rejects with the same errors as opening it. */
 export async function inspectDatabase(
   database: DatabasePlace,
   { clock, readThrough }: LookOptions,
@@ -27,7 +27,7 @@ export async function inspectDatabase(
   return await lookAtPostgres(database.url, migrations, clock)
 }
 
-/** Of a SQLite file; PostgreSQL has tools of its own for it. */
+/** Only for a SQLite file. PostgreSQL has its own tools. */
 export async function backupDatabase(path: string, options: BackupOptions): Promise<BackupAnswer> {
   return await backupSqlite(path, options)
 }

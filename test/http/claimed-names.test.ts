@@ -54,14 +54,14 @@ it('with another id than GitHub’s is a 409, and the name keeps its meaning', a
   expect(body.hint).toMatch(/repository\.full_name and repository\.id/)
   expect(body.hint).not.toContain('leave')
   expect((await claim({ repo_id: id })).status).toBe(201)
-  const repository = await server.app.store.repositories.named(name)
+  const repository = await server.app.store.repositories.getByName(name)
   expect(repository).toMatchObject({ githubId: id })
 })
 
 it('is accepted in a sandbox', async () => {
   server = await openLiveServer({ folder, env: sandbox() })
   expect((await claim({ repo_id: 77 })).status).toBe(201)
-  const repository = await server.app.store.repositories.named(name)
+  const repository = await server.app.store.repositories.getByName(name)
   expect(repository).toMatchObject({ githubId: 77 })
   expect(await server.app.store.repositories.nameKnowledge(name, 77)).toBe('known')
 })

@@ -308,7 +308,7 @@ function fakeStore(state: State): HttpStore {
       },
     },
     repositories: {
-      async named(name) {
+      async getByName(name) {
         check()
         return name === 'acme/widgets'
           ? { id: 'rep_1', name, githubId: state.repositoryGithubId }

@@ -39,7 +39,7 @@ export function plannerOf(input: ActsInput = {}) {
         get: async () => null,
         subjectsOf: async () => subjects as readonly Subject[],
       },
-      catchUp: { heardHeads: async () => [] },
+      catchUp: { eventHeads: async () => [] },
       outbox: {
         list: async ({ runId }) => {
           const items = shown.filter((delivery) => delivery.runId === runId)

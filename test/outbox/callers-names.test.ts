@@ -41,7 +41,7 @@ async function addKnownRepository(here: World, name: string): Promise<number> {
 }
 
 const githubIdOf = async (here: World, name: string) =>
-  (await here.act(here.store.repositories.named(name)))?.githubId
+  (await here.act(here.store.repositories.getByName(name)))?.githubId
 const stateOf = ({ github }: World, name: string, n: number) =>
   github.latestStatus(name, head(n), context)?.state
 
@@ -58,7 +58,7 @@ describe('the id of another repository', () => {
     await expect(slip).rejects.toMatchObject(mismatch)
     expect(await here.act(store.runs.get(victim.run!.id))).toMatchObject({ state: 'running' })
     const { limits } = (await here.act(store.tokens.get(token.id)))!
-    const place = await here.act(store.repositories.named(secret))
+    const place = await here.act(store.repositories.getByName(secret))
     expect(reachesRepository(limits, place)).toBe(false)
   })
 
@@ -74,7 +74,7 @@ describe('the id of another repository', () => {
     await here.complete(victim)
     await here.time.pass(hour)
     expect(stateOf(here, repo, 1)).toBe('success')
-    expect((await here.act(here.store.repositories.named(repo)))?.name).toBe(repo)
+    expect((await here.act(here.store.repositories.getByName(repo)))?.name).toBe(repo)
     expect(await githubIdOf(here, 'evil/new')).toBeNull()
   })
 

@@ -1,6 +1,6 @@
 /**
- * What an anchor comment says, before it is put into words: all of it comes from the run, but for
- * the lines of the runs before it, which the comment carries along.
+ * What an anchor comment shows, as values without words. All of it comes from the run, except the
+ * lines about earlier runs, which the comment keeps.
  */
 import { pairOf } from '../pair.ts'
 import type { Run, RunState, Verdict } from '../run.ts'
@@ -13,7 +13,7 @@ export type Locale = (typeof locales)[number]
 export interface ReportGroup {
   readonly text: string
   readonly count: number
-  /** Of the last one. */
+  /** When the last of them came. */
   readonly at: number
 }
 
@@ -22,7 +22,7 @@ export interface PastRun {
   readonly headSha: string | null
   readonly state: RunState
   readonly at: number
-  /** The commits it had a result for; absent where it ended without one. */
+  /** The commits that it had a result for; absent if it ended without one. */
   readonly resultPair?: string | undefined
 }
 
@@ -45,7 +45,7 @@ export interface AnchorView {
   readonly targetUrl: string | null
   /** The last three. */
   readonly reports: readonly ReportGroup[]
-  /** Where the work has phases. */
+  /** Empty if the work has no phases. */
   readonly phases: readonly PhaseLine[]
   /** Newest first; `pastMore` of them are not shown. */
   readonly past: readonly PastRun[]
@@ -60,7 +60,7 @@ export interface PhaseLine {
 const reportGroupsKept = 3
 const pastKept = 10
 
-/** `ru-RU` is Russian; what we have no words in is English. */
+/** `ru-RU` is Russian. A language without words of ours becomes English. */
 export function localeOf(tag: string): Locale {
   const language = tag.toLowerCase().split(/[-_]/)[0]
   return locales.find((locale) => locale === language) ?? 'en'
@@ -79,7 +79,7 @@ export function withReport(
 export function anchorView(run: Run, before: AnchorView | null): AnchorView {
   const kept = before === null ? { past: [], pastMore: 0 } : pastOf(run, before)
   return {
-    // The same from the first to the last time it is shown.
+    // The language never changes while the comment exists.
     locale: before?.locale ?? localeOf(run.locale),
     type: run.type,
     runId: run.id,
@@ -110,13 +110,13 @@ function resultPairOf(view: AnchorView): string | null {
     : null
 }
 
-/** All the commits that the comment shows a result for: its own run's, and those before it. */
+/** All commits that the comment shows a result for: those of its own run and of earlier runs. */
 export function resultPairsOf(view: AnchorView): readonly string[] {
   const pairs = [resultPairOf(view), ...view.past.map(({ resultPair }) => resultPair)]
   return [...new Set(pairs.filter((pair) => typeof pair === 'string'))]
 }
 
-/** A run that takes the comment over from another leaves a line of it. */
+/** When a run takes the comment over from another run, a line about the other run stays. */
 function pastOf(run: Run, before: AnchorView): Pick<AnchorView, 'past' | 'pastMore'> {
   const past = before.past.filter(({ runId }) => runId !== run.id)
   if (before.runId === run.id) return { past, pastMore: before.pastMore }

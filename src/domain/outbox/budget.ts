@@ -1,24 +1,24 @@
 /**
- * What one identity may write: a gap between two writes, so many a minute and an hour, and nothing
- * while GitHub has us blocked. Progress may use half of each window. What a run publishes while it
- * has something waiting already may use a quarter, and of a half that nobody else uses all of it.
- * The rest is for everything else.
+ * How much one identity may write: there is a gap between two writes, a maximum per minute and per
+ * hour, and no write while GitHub blocks us. Progress may use half of each window. Further messages
+ * may use a quarter, and more while less than half of the window is used. The rest is for
+ * everything else.
  *
- * Windows slide: a minute is counted by the second and an hour by the minute, so at no moment have
- * more been sent in the last minute or hour than allowed.
+ * The windows slide: a minute is counted in seconds and an hour in minutes. So at no moment were
+ * more writes sent in the last minute or hour than allowed.
  */
 
 export interface BudgetLimits {
-  /** Each 0 is off. */
+  /** A limit of 0 is off. */
   readonly spacingMs: number
   readonly perMinute: number
   readonly perHour: number
 }
 
-/** Progress is an edit that a later one replaces; further, what a run publishes behind its own. */
+/** `progress`: a later edit will replace it. `further`: a further message of a run. */
 export type WriteKind = 'first' | 'progress' | 'further'
 
-/** [when it began, all writes, progress among them, and further ones] */
+/** [start of the slot, all writes in it, how many were progress, how many were further messages] */
 export type Slot = readonly [since: number, all: number, progress: number, further?: number]
 
 export interface Budget {
@@ -29,13 +29,13 @@ export interface Budget {
   readonly minutes: readonly Slot[]
   readonly blockedUntil: number | null
   readonly blockedReason: string | null
-  /** When the first of the blocks began that follow each other without a longer pause. */
+  /** When the first block of the present series began. A pause of an hour ends a series. */
   readonly blockedSince: number | null
-  /** Not before then may it write again, as far as its own limits go. */
+  /** The earliest next write by its own limits. */
   readonly writesFrom: number | null
-  /** The same for progress, where that has to wait longer. */
+  /** The same for progress, if progress has to wait longer. */
   readonly progressFrom: number | null
-  /** The same for what a run publishes behind its own. */
+  /** The same for further messages. */
   readonly furtherFrom: number | null
   readonly updatedAt: number
 }
@@ -49,7 +49,7 @@ export type Grant =
       readonly budget: Budget
     }
 
-/** `queue`: others were there before. */
+/** `queue`: other deliveries wait longer. */
 export type BudgetWait = 'blocked' | 'spacing' | 'minute' | 'hour' | 'queue'
 
 interface Window {
@@ -94,7 +94,7 @@ export function takeWrite(
     const until = freeAt(window, kind, now)
     if (until > now) return waitUntil(budget, until, window.why, kind)
   }
-  // A clock that was set back must not hold everything up until it has caught up again.
+  // After the clock was set back, the last write is in the future. That must not stop all writes.
   const sinceLast = lastWriteAt === null ? Infinity : Math.abs(now - lastWriteAt)
   if (sinceLast < limits.spacingMs) {
     const until = now + limits.spacingMs - sinceLast
@@ -111,7 +111,7 @@ export function takeWrite(
       blockedReason: null,
       blockedSince: null,
       writesFrom: limits.spacingMs > 0 ? now + limits.spacingMs : null,
-      // Others' writes leave no more room for these than there was.
+      // A write of another kind does not make room for these, so their wait stays.
       progressFrom: kind === 'progress' ? null : budget.progressFrom,
       furtherFrom: kind === 'further' ? null : budget.furtherFrom,
       updatedAt: now,
@@ -129,14 +129,14 @@ function waitUntil(budget: Budget, until: number, why: BudgetWait, kind: WriteKi
   return { granted: false, until, why, budget: { ...budget, [fromField[kind]]: until } }
 }
 
-/** A later limit answer never shortens a block. */
+/** Never shortens a block that is already longer. */
 export function block(budget: Budget, until: number, reason: string, now: number): Budget {
   const blockedUntil = Math.max(until, budget.blockedUntil ?? 0)
   const blockedSince = blockedSinceOf(budget, now)
   return { ...budget, blockedUntil, blockedReason: reason, blockedSince, updatedAt: now }
 }
 
-/** A pause as long as this ends one row of blocks. */
+/** A pause of this length ends a series of blocks. */
 const pauseMs = 3_600_000
 
 function blockedSinceOf({ blockedUntil, blockedSince }: Budget, now: number): number {
@@ -148,8 +148,8 @@ const refusalMsMin = 60_000
 const refusalMsMax = 900_000
 
 /**
- * GitHub does not know us, or does not let us in there: asked again ever more rarely. Whoever hears
- * it while it is blocked already makes it no longer.
+ * GitHub refuses the credentials, or the App is not installed. The longer that lasts, the more
+ * rarely we ask. A refusal during a block does not make the block longer.
  */
 export function refuse(budget: Budget, reason: string, now: number): Budget {
   if (budget.blockedUntil !== null && budget.blockedUntil > now) return budget
@@ -158,7 +158,7 @@ export function refuse(budget: Budget, reason: string, now: number): Budget {
   return block(budget, now + waitMs, reason, now)
 }
 
-/** A person says that it may be tried again now. */
+/** An operator lifts the block, so writes may be tried now. */
 export function unblock(budget: Budget, now: number): Budget {
   return {
     ...budget,
@@ -200,7 +200,7 @@ function windowsOf(budget: Budget, limits: BudgetLimits): readonly Window[] {
   return windows.filter(({ max }) => max > 0)
 }
 
-/** When enough of the oldest has left the window for one more. */
+/** When enough of the oldest writes have left the window to allow one more. */
 function freeAt(window: Window, kind: WriteKind, now: number): number {
   const { slotMs, max } = window
   const slots = inWindow(window.slots, slotMs, now)

@@ -9,8 +9,8 @@
  *      └──────────────────┘         in doubt ── look ──▶ found: SENT · absent twice: send again
  *
  * What must hold: an attempt is stored before its request leaves; an outcome closes only the
- * version its attempt carried; whoever lost the lease changes nothing (its outcome is kept as
- * `late`, and the target counts as unsettled).
+ * version its attempt carried; a process that lost the lease changes nothing (its outcome is kept
+ * as `late`, and the target counts as unsettled).
  */
 import type { KeptOutput } from './give-back.ts'
 
@@ -36,22 +36,26 @@ export interface Delivery {
   /** Raised by every write; the store's compare-and-set. */
   readonly rev: number
   readonly kind: DeliveryKind
-  /** By name: a newer program on this store may have channels that this one has not. */
+  /**
+   * A name, because a newer program on this store may have channels that this one does not know.
+   */
   readonly channel: string
-  /** What it is about; unique. */
+  /** The place that it is written to. Unique. */
   readonly target: string
   /** `anchor`, `status`, `check`, or the name a run gave its own output. */
   readonly name: string
-  /** The run that speaks, its subject and its repository; null where nothing of it is a run's. */
+  /**
+   * The run that it belongs to, and that run's subject and repository. Null if it belongs to none.
+   */
   readonly runId: string | null
   readonly subjectId: string | null
   readonly repositoryId: string | null
   /** The pull request or issue. */
   readonly thread: number | null
   readonly sha: string | null
-  /** Where a message goes that is for a person or a program. */
+  /** The address of the person or program that a message is for. */
   readonly address: string | null
-  /** What a marker names: the same for the same thing, whichever store computes it. */
+  /** The key in its marker. Every store computes the same key for the same output. */
   readonly markerKey: string
   readonly round: number
   /** The version: (claim fence, sequence). */
@@ -63,44 +67,48 @@ export interface Delivery {
   readonly content: string
   /** Nothing of this round follows it. */
   readonly final: boolean
-  /** It shows work under way: the end of the run has to close it. */
+  /** It shows work in progress, so it must be closed when the run ends. */
   readonly announces: boolean
   readonly status: DeliveryStatus
   /** Why it FAILED or was SKIPPED. */
   readonly reason: string | null
   /** While PENDING: what it waits for. */
   readonly wait: Exclude<DeliveryWait, 'leased'> | null
-  /** Which of all that is due goes first (priority). */
+  /** Which of all due deliveries goes first (`priorities` in queue.ts). */
   readonly priority: number
-  /** In which queue it stands until its identity may write again (domain/outbox/queue). */
+  /** The queue that it waits in until its identity may write again (queue.ts). */
   readonly queue: string | null
-  /** Its place there: when the first version was wanted that has waited since. Null: none has. */
+  /**
+   * Its place in the queue: when the first of the versions that wait was wanted. Null: none waits.
+   */
   readonly waitsSince: number | null
-  /** What a run publishes behind its own goes in turns, before its place (queue `turnOf`). */
+  /**
+   * A further message's turn in the queue (`turnOf` in queue.ts). It counts before `waitsSince`.
+   */
   readonly turn: number | null
-  /** Its place among the messages of its run, while later ones wait for it (message-line). */
+  /** Its place in its run's line (message-line.ts); null if it is not in the line. */
   readonly line: number | null
   /** When there is next something to do; null when never. */
   readonly dueAt: number | null
   readonly leaseId: string | null
   readonly leasedUntil: number | null
-  /** The attempt under way, whose outcome is not known yet. */
+  /** The attempt that has no outcome yet. */
   readonly attemptId: string | null
-  /** Attempts of this version that came to nothing. */
+  /** How often sending it or looking for it has failed. Decides the backoff. */
   readonly tries: number
   readonly deadlineAt: number
-  /** The claim under which this target was last written, as far as we know. */
+  /** The fence of the claim that this target was last written for, as far as we know. */
   readonly announcedFence: number | null
   readonly sentFence: number | null
   readonly sentSeq: number | null
   readonly sentHash: string | null
   readonly sentAt: number | null
-  /** When this claim was first shown: the older, the rarer its progress is. */
+  /** When this claim was first shown. The longer ago, the more rarely its progress is sent. */
   readonly shownSince: number | null
-  /** The other side's id of it. */
+  /** The other side's id of the output. */
   readonly providerId: string | null
   readonly providerUrl: string | null
-  /** Versions that were replaced before they were sent, since the last one that was. */
+  /** How many versions were replaced before they were sent, since the last one that was sent. */
   readonly coalesced: number
   readonly protocol: ProtocolState
   readonly errorCode: string | null
@@ -111,51 +119,63 @@ export interface Delivery {
   readonly closedAt: number | null
 }
 
-/** What the publish protocol remembers between two steps. Nothing is ever looked up by it. */
+/** What the publish protocol remembers between two steps. No query searches by these values. */
 export interface ProtocolState {
   /** An attempt ended without an answer. */
   readonly doubt?: Doubt
-  /** A doubt that was looked for and not found; doubted again if the next send is put off. */
+  /**
+   * The last doubt, if a look did not find the output. If the next send is postponed, it becomes
+   * `doubt` again.
+   */
   readonly sought?: EndedDoubt
-  /** While it is looked at: it is a further message of its run, and will wait as one again. */
+  /** It is a further message and waits for a look. After the look it waits as a further message. */
   readonly further?: true
-  /** What we edit is said to be gone; how often we have seen it since. */
+  /** GitHub says that the output is gone. `looks`: how many looks did not find it since then. */
   readonly lost?: { readonly looks: number }
-  /** Something may still arrive late: an equal content is not proof enough. */
+  /** A request may still arrive late, so equal content does not prove what GitHub shows. */
   readonly unsettled?: true
+  /** The next read of an unsettled target. */
   readonly settle?: PlannedRead
-  /** How often it was put right while it settled: somebody else may insist on their own. */
+  /**
+   * How often it was written again while it settled. Limited, because somebody else may keep
+   * changing it.
+   */
   readonly rewrites?: number
-  /** To look for a second one. */
+  /** The next look for a second copy. */
   readonly scan?: PlannedRead
-  /** Copies to remove once the kept one is up to date. */
+  /** Ids of copies to remove after the kept output is up to date. */
   readonly surplus?: readonly string[]
-  /** Only what a restored store has to find out; gone once it was read. */
+  /** What to check after a restore. Removed once the target was read. */
   readonly restored?: RestoreCheck
-  /** We looked whether it was there before the first create. */
+  /** We looked for an output of ours before the first create. */
   readonly looked?: true
-  /** It was made anew under this claim; a second time nobody wants it. */
+  /** The claim under which it was recreated. It is not recreated twice under one claim. */
   readonly recreatedFence?: number
+  /** The id of the removed output that it was recreated for. */
   readonly recreatedFrom?: string
+  /** The claim under which a person removed it a second time. It is shown no more. */
   readonly removedFence?: number
-  /** How often it was written, where the other side takes so many and no more. */
+  /** How many writes the target has had, on a channel that limits them. */
   readonly writes?: number
-  /** The claim whose run is shown again, because its successor showed nothing. */
+  /** The target was given back: the claim of the run that is shown again. */
   readonly givenBack?: number
-  /** What other runs said here before it was taken from them. */
+  /**
+   * Outputs of other runs at this target, in case it is given back to one (give-back.ts). Stored
+   * rows use this name.
+   */
   readonly saidThere?: readonly KeptOutput[]
-  /** How often it was sent to no avail, looks not counted. */
+  /** How many sends did not succeed. Looks are not counted. */
   readonly failedSends?: number
-  /** How often it was refused without a reason. */
+  /** How often the other side refused it without a reason. */
   readonly unclear?: number
-  /** How often it could not be prepared, or whoever prepared it did not come back. */
+  /** How often preparing it failed, or the process that prepared it was lost. */
   readonly preparations?: number
-  /** What stands there, or may, says that work is under way: somebody has to close it. */
+  /** GitHub shows work in progress there, or may show it. It must be closed. */
   readonly showsWork?: true
 }
 
 export interface RestoreCheck {
-  /** Keys of later rounds, which may have been begun after the copy was made. */
+  /** Marker keys of later rounds, which may have begun after the copy was made. */
   readonly laterKeys: readonly string[]
 }
 
@@ -167,7 +187,7 @@ export interface Doubt {
 }
 
 export interface EndedDoubt extends Doubt {
-  /** It was looked for because it was its turn in the queue of its identity. */
+  /** The look was made because its turn in its identity's queue had come. */
   readonly isTurn?: true
 }
 
@@ -188,7 +208,7 @@ export const attemptOutcomes = [
 ] as const
 export type AttemptOutcome = (typeof attemptOutcomes)[number]
 
-/** One try, stored before the request leaves: a crash leaves evidence. */
+/** One try to send, stored before the request leaves. So it is known after a crash. */
 export interface DeliveryAttempt {
   readonly id: string
   readonly deliveryId: string
@@ -196,16 +216,17 @@ export interface DeliveryAttempt {
   readonly versionFence: number
   readonly versionSeq: number
   readonly startedAt: number
-  /** Null while its outcome is not known. */
+  /** Null while it has no outcome. */
   readonly endedAt: number | null
   readonly outcome: AttemptOutcome | null
-  /** Its outcome came after somebody else had taken over. */
+  /** Its outcome came after another process had taken the delivery over. */
   readonly late: boolean
   readonly errorCode: string | null
   readonly errorText: string | null
   readonly httpStatus: number | null
-  /** Ours, sent along; and GitHub's. */
+  /** Our id of the request, which was sent with it. */
   readonly requestId: string | null
+  /** GitHub's id of the request. */
   readonly githubRequestId: string | null
   readonly providerId: string | null
 }
@@ -218,7 +239,7 @@ export function isLeased(delivery: Pick<Delivery, 'leasedUntil'>, now: number): 
   return delivery.leasedUntil !== null && delivery.leasedUntil > now
 }
 
-/** As people and filters see it; null when it is closed. */
+/** What it waits for, as people and filters see it; null when it is closed. */
 export function waitOf(
   delivery: Pick<Delivery, 'status' | 'leasedUntil' | 'wait' | 'dueAt' | 'queue'>,
   now: number,

@@ -71,8 +71,11 @@ export function protocolAfterTaking(
   taken: Delivery,
 ): ProtocolState {
   if (!canBeGivenBack(channel, existing) || existing.runId === taken.runId) return taken.protocol
-  const { saidThere = [], ...protocol } = withKeptOutput(taken.protocol, keptOutputIn(existing))
-  return { ...protocol, saidThere: saidThere.filter(({ runId }) => runId !== taken.runId) }
+  const { saidThere: outputs = [], ...protocol } = withKeptOutput(
+    taken.protocol,
+    keptOutputIn(existing),
+  )
+  return { ...protocol, saidThere: outputs.filter(({ runId }) => runId !== taken.runId) }
 }
 
 export interface NextToShow {
@@ -86,13 +89,13 @@ export interface NextToShow {
  * since then is left out, because that round publishes its own output.
  */
 export function nextToShow({ protocol }: Delivery, runs: readonly Run[]): NextToShow | null {
-  const { saidThere = [] } = protocol
-  for (const [at, kept] of saidThere.entries()) {
+  const { saidThere: outputs = [] } = protocol
+  for (const [at, kept] of outputs.entries()) {
     const run = runs.find(
       ({ id, claimFence }) => id === kept.runId && claimFence === kept.claimFence,
     )
     if (run !== undefined && hasOrExpectsResult(run))
-      return { kept, run, later: saidThere.slice(at + 1) }
+      return { kept, run, later: outputs.slice(at + 1) }
   }
   return null
 }

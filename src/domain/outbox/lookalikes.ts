@@ -1,12 +1,12 @@
 /**
  * Characters that look like an ASCII letter, digit, slash or dash.
  *
- * What must hold: this is for comparing names only, never for showing one. Wide characters and the
- * alphabets of mathematics are not listed, because normalising (NFKC) makes ASCII of them already;
- * the sigmas are what it makes of the sigma that looks like a c.
+ * What must hold: this is only for comparing names, never for showing one. Wide characters and the
+ * alphabets of mathematics are not listed, because normalising (NFKC) turns them into ASCII anyway.
+ * The sigmas are listed because NFKC turns the lunate sigma, which looks like a c, into them.
  */
 
-/** Each line: what it looks like, then what looks so. */
+/** Each line: the ASCII character, then the characters that look like it. */
 const alike = `
   a \u0430\u03b1\u0251\u237a\u1d00
   b \u0184\u042c\u044c\u13cf\u0299
@@ -83,8 +83,8 @@ const shapes = new Map(
 )
 
 /**
- * A text by the shapes of its characters, in one case of letters. Of ASCII itself `I`, `l`, `1` and
- * `|` are one shape, and `O` and `0`.
+ * The shapes of a text's characters, in lower case. Within ASCII, `I`, `l`, `1` and `|` have the
+ * same shape, and so have `O` and `0`.
  */
 export function shapeOf(text: string): string {
   return Array.from(text, (character) => shapes.get(character) ?? character)

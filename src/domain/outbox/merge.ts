@@ -1,6 +1,7 @@
 /**
- * Two deliveries turned out to have one target, because two names were one repository. The newer
- * version is kept; whatever the other one may have left on GitHub is the kept one's to find.
+ * Merges two deliveries that turned out to have one target, because two names were one repository.
+ * The newer version is kept. The kept delivery must also find whatever the other one left on
+ * GitHub.
  */
 import { markUnsettled } from './protocol/in-doubt.ts'
 import type { ChannelDeclaration } from './channel-declaration.ts'
@@ -22,11 +23,11 @@ export interface Merged {
   readonly loser: Delivery
 }
 
-/** `underWay`: the attempt of the loser that nobody has ended yet. */
+/** `openAttempt`: the loser's attempt that has no outcome yet. */
 export function mergeDeliveries(
   winner: Delivery,
   loser: Delivery,
-  underWay: DeliveryAttempt | null,
+  openAttempt: DeliveryAttempt | null,
   around: Circumstances,
 ): Merged {
   const { now } = around
@@ -34,7 +35,7 @@ export function mergeDeliveries(
   const target = `${winner.target}${copyMark(loser)}`
   const { channel } = around
   const one = withKeptOutputs({ ...winner, ...keptIds(winner, loser, around) }, loser, channel)
-  const since = createdUnanswered(loser, underWay)
+  const since = createdUnanswered(loser, openAttempt)
   const opened = reopenToShowEnd(takeFromHolder(winner, one, now), loser, since, now)
   const kept = withFollowUpDue(withShowsWork(opened, loser), now)
   return {
@@ -50,20 +51,26 @@ export function mergeDeliveries(
 
 const copyMark = ({ id }: Pick<Delivery, 'id'>): string => ` (copy ${id})`
 
-/** The target that this one gave up; null while it has its own. */
+/** The target that this delivery gave up; null while it has its own. */
 export function givenUpTarget(delivery: Pick<Delivery, 'id' | 'target'>): string | null {
   const mark = copyMark(delivery)
   return delivery.target.endsWith(mark) ? delivery.target.slice(0, -mark.length) : null
 }
 
-/** What the loser shows as under way is the winner's to close, even if it never shows its own. */
+/**
+ * If the loser shows work in progress, the winner must close it, even if the winner itself is never
+ * shown.
+ */
 function withShowsWork(winner: Delivery, { protocol }: Delivery): Delivery {
   const isShown = winner.announcedFence === winner.versionFence
   if (protocol.showsWork !== true || isShown) return winner
   return { ...winner, protocol: { ...winner.protocol, showsWork: true } }
 }
 
-/** It ended unshown, and said nothing. Where the other may stand as under way, its end is said. */
+/**
+ * The winner's run ended before anything was shown, so nothing was sent. If the loser may show work
+ * in progress, the end must be sent after all.
+ */
 function reopenToShowEnd(
   winner: Delivery,
   { protocol }: Delivery,
@@ -76,19 +83,20 @@ function reopenToShowEnd(
 }
 
 /**
- * Whoever is about to write it has another one in mind. If nothing has left, that is begun anew;
- * what has left is looked for, and its answer comes too late to change which one it is.
+ * The winner gets another output id. A process that is about to write it still has the old id. If
+ * no request has left, the delivery is due again at once. If one has left, it is looked for, and
+ * its answer comes too late to change the id.
  */
 function takeFromHolder(before: Delivery, merged: Delivery, now: number): Delivery {
   if (merged.providerId === before.providerId || before.leaseId === null) return merged
   return before.attemptId === null ? { ...withoutLease(merged), dueAt: now } : revokeLease(merged)
 }
 
-/** What others said at the loser's place, and it itself, may have to be shown again. */
+/** The loser's output, and the outputs that it kept, may have to be shown again. */
 function withKeptOutputs(winner: Delivery, loser: Delivery, channel: ChannelDeclaration): Delivery {
   if (!canBeGivenBack(channel, winner)) return winner
-  const said = [...(loser.protocol.saidThere ?? []), keptOutputIn(loser)]
-  const others = said.filter(({ runId }) => runId !== winner.runId)
+  const outputs = [...(loser.protocol.saidThere ?? []), keptOutputIn(loser)]
+  const others = outputs.filter(({ runId }) => runId !== winner.runId)
   return { ...winner, protocol: others.reduce(withKeptOutput, winner.protocol) }
 }
 
@@ -98,14 +106,18 @@ function keptIds(
   { channel, now }: Circumstances,
 ): Partial<Delivery> {
   if (channel.keptCopy === 'oldest') return oldestKept(winner, loser, now)
-  // The last one said shows: as long as it is the loser's, it is not said again.
+  // GitHub shows the last one that was created. While that is the loser's, equal content is not
+  // sent again.
   if (channel.replacedBy === 'create') return { sentHash: winner.sentHash ?? loser.sentHash }
   const isTaken = channel.keptCopy === 'newest' && winner.providerId === null
   const { providerId, providerUrl } = loser
   return isTaken ? { providerId, providerUrl, sentHash: null } : {}
 }
 
-/** Rule 6: of two comments the lower id stays, and is brought up to date before the other goes. */
+/**
+ * Rule 6: of two comments the one with the lower id stays. It is updated before the other is
+ * removed.
+ */
 function oldestKept(winner: Delivery, loser: Delivery, now: number): Partial<Delivery> {
   if (loser.providerId === null) return {}
   const ids = [winner.providerId, loser.providerId].filter((id) => id !== null)
@@ -117,24 +129,24 @@ function oldestKept(winner: Delivery, loser: Delivery, now: number): Partial<Del
   return reopen({ ...winner, ...kept }, now)
 }
 
-/** When the loser began a create that nobody has answered. */
+/** When the loser began a create that has no answer; null if there is none. */
 function createdUnanswered(
   { protocol }: Delivery,
-  underWay: DeliveryAttempt | null,
+  openAttempt: DeliveryAttempt | null,
 ): number | null {
   const times = [
     ...(protocol.doubt?.action === 'create' ? [protocol.doubt.since] : []),
-    ...(underWay?.action === 'create' ? [underWay.startedAt] : []),
+    ...(openAttempt?.action === 'create' ? [openAttempt.startedAt] : []),
   ]
   return times.length === 0 ? null : Math.min(...times)
 }
 
 /**
- * What the loser sent may stand there or arrive yet. One that knows its own is searched for a copy;
- * one that would create looks first.
+ * What the loser sent may be there, or may still arrive. A winner with a known output scans for a
+ * copy. A winner that would create one looks first.
  */
 function withDoubtOfLoser(winner: Delivery, since: number, around: Circumstances): Delivery {
-  // A search goes back to when it was made.
+  // A scan lists what is newer than `createdAt`.
   const older = { ...winner, createdAt: Math.min(winner.createdAt, since) }
   const searched = markUnsettled(older, true, around)
   const creates = isOpen(winner) && winner.providerId === null && winner.wait !== 'held'
@@ -144,7 +156,7 @@ function withDoubtOfLoser(winner: Delivery, since: number, around: Circumstances
   const { doubt } = searched.protocol
   const oldest = Math.min(doubt?.since ?? since, since)
   return {
-    // Whoever is about to create it has to look instead.
+    // A process that is about to create it must look instead.
     ...withoutLease(searched),
     wait: 'in_doubt',
     dueAt: around.now,

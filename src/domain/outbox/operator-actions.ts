@@ -1,4 +1,4 @@
-/** What an operator may say about a delivery: send it again, leave it, or that it has arrived. */
+/** What an operator may do with a delivery: retry it, skip it, or confirm that it arrived. */
 import type { Delivery } from './delivery.ts'
 import { isLeased, isOpen } from './delivery.ts'
 import { close, revokeLease, reopen, withoutTries, withShowsWork } from './protocol/follow-up.ts'
@@ -6,8 +6,8 @@ import type { PublishingRules } from './schedule.ts'
 import { deadlineFor } from './schedule.ts'
 
 /**
- * One that is being sent this moment is left to whoever sends it: a second request beside the first
- * would double it. One that waits for an earlier message of its run goes on waiting.
+ * A delivery that is being sent now stays with the process that sends it: a second request would
+ * send it twice. A message that waits in its run's line keeps waiting.
  */
 export function retryByOperator(delivery: Delivery, now: number, rules: PublishingRules): Delivery {
   const deadlineAt = deadlineFor(delivery.kind, now, rules)
@@ -22,10 +22,10 @@ export function retryByOperator(delivery: Delivery, now: number, rules: Publishi
   } = withoutTries(delivery.protocol)
   return {
     ...reopen(revokeLease(delivery), now),
-    // What was under way when it was closed is looked for once its time is over.
+    // An attempt without an outcome is looked for after its lease is over.
     dueAt: Math.max(now, delivery.attemptId === null ? now : (delivery.leasedUntil ?? now)),
     ...wanted,
-    // The operator has looked: what stands there, if anything, is not what has to be sent.
+    // The operator has looked: what is there, if anything, is not this delivery's output.
     protocol:
       delivery.wait === 'held'
         ? { ...protocol, looked: true, unsettled: true }
@@ -33,13 +33,13 @@ export function retryByOperator(delivery: Delivery, now: number, rules: Publishi
   }
 }
 
-/** Only a person's look at a held one ends a doubt; else we still look for ourselves. */
+/** Only an operator's look at a held delivery ends a doubt. Otherwise the publisher still looks. */
 function protocolKeepingDoubt({ protocol, attemptId }: Delivery): Delivery['protocol'] {
   const { removedFence: _removed, recreatedFence: _recreated, ...rest } = withoutTries(protocol)
   return attemptId === null ? rest : { ...rest, unsettled: true }
 }
 
-/** What stands there already still has to be closed when the run ends. */
+/** If it already shows work in progress, it must still be closed when the run ends. */
 export function skipByOperator(delivery: Delivery, reason: string, now: number): Delivery {
   const announces = delivery.announces && delivery.protocol.showsWork === true
   return { ...close(revokeLease(delivery), 'SKIPPED', reason, now), announces }
@@ -52,7 +52,7 @@ export function confirmByOperator(
 ): Delivery {
   const { doubt, lost: _lost, ...rest } = delivery.protocol
   const { versionFence, versionSeq } = delivery
-  // As long as nobody knows which one it is, the next version has to look for it.
+  // While its id is unknown, the next version has to look for it.
   const isKnown = (providerId ?? delivery.providerId) !== null
   const sought = doubt ?? ({ action: 'create', since: delivery.createdAt, looks: 0 } as const)
   const protocol = isKnown ? rest : { ...rest, doubt: sought }
@@ -64,7 +64,7 @@ export function confirmByOperator(
       announcedFence: versionFence,
       sentFence: versionFence,
       sentSeq: versionSeq,
-      // We did not see it: an equal content later is no proof that it stands there.
+      // We did not see it, so equal content later is no proof that it is shown.
       sentHash: null,
       sentAt: now,
       errorCode: null,
@@ -76,18 +76,18 @@ export function confirmByOperator(
   )
 }
 
-/** SENT is final for a version, and what another one has taken is not shown any more. */
+/** SENT is final for a version. A delivery whose target was taken is no longer shown. */
 export function canBeChanged(delivery: Delivery): boolean {
   return delivery.status !== 'SENT' && delivery.reason !== 'target_taken'
 }
 
-/** A key came that may verify what stands there: it is looked at again, and held again if not. */
+/** A new key may verify the marker that is there. It is looked at again, and held again if not. */
 export function lookAgainWithNewKeys(
   delivery: Delivery,
   now: number,
   rules: PublishingRules,
 ): Delivery {
-  // What was sent without an answer is still in doubt; what is from before our time, not looked at.
+  // An unanswered send is still in doubt. Otherwise `look-first` must run again.
   const { looked: _looked, ...protocol } = delivery.protocol
   return {
     ...delivery,

@@ -1,4 +1,7 @@
-/** What a step can come to: the words between whoever sends and whoever decides. */
+/**
+ * The possible outcomes of a step. The publisher reports them, and the protocol decides what
+ * follows.
+ */
 import type { AuditDraft, AuditType } from '../audit.ts'
 import type { ChannelDeclaration } from './channel-declaration.ts'
 import type { Delivery } from './delivery.ts'
@@ -10,7 +13,7 @@ export interface DeliveryChange {
 }
 
 export interface Circumstances {
-  /** Of the delivery's channel. */
+  /** The declaration of the delivery's channel. */
   readonly channel: ChannelDeclaration
   readonly now: number
   readonly rules: PublishingRules
@@ -18,46 +21,46 @@ export interface Circumstances {
   readonly jitter: number
 }
 
-/** What went wrong, in short: nothing of the other side's words. */
+/** What went wrong, in our own words. It contains no text of the other side. */
 export interface Trouble {
   readonly code: string
   readonly text: string
 }
 
 /**
- * What an error of a channel's connection means, whatever the other side calls it:
- * - `too_late`: its time was over before it left. Nothing was sent.
+ * What an error of a channel's connection means:
+ * - `too_late`: the request did not leave in time. Nothing was sent.
  * - `not_done`: certainly nothing was done; it may be sent again.
  * - `unanswered`: it may have been done.
  * - `limited`: nothing was done, and nothing may be sent before `until`.
- * - `missing`: what was to be changed, or its place, is not there.
- * - `refused`: it was refused as it is.
+ * - `missing`: the output to change, or its place, is not there.
+ * - `refused`: this request was refused.
  */
 export interface SendFailure {
   readonly kind: 'too_late' | 'not_done' | 'unanswered' | 'limited' | 'missing' | 'refused'
   readonly trouble: Trouble
-  /** Not before this, by our clock; null where the other side asks for no wait. */
+  /** The earliest next try, by our clock; null if the other side does not ask us to wait. */
   readonly until: number | null
-  /** Refused without a reason: it may have come too fast. */
+  /** It was refused without a reason. We may have sent too fast. */
   readonly unclear?: boolean
-  /** The place may not be visible yet, if it is new. */
+  /** A new place may not be visible yet. */
   readonly mayBeUnseen?: boolean
   /** A read that was refused like this may succeed later. */
   readonly mayPass?: boolean
-  /** For the attempt's record. */
+  /** Stored with the attempt. */
   readonly httpStatus?: number | null
   readonly requestId?: string | null
   readonly providerRequestId?: string | null
 }
 
-/** One of ours that was found at the target. */
+/** An output of ours that was found at the target. */
 export interface FoundOutput {
   readonly providerId: string
   readonly url: string | null
   readonly current: boolean
-  /** It says that work is under way; undefined where nobody can tell. */
+  /** It shows work in progress; undefined if that is unknown. */
   readonly atWork?: boolean
-  /** Of what it shows, where a version that shows the same need not be sent. */
+  /** The hash of what it shows. A version with the same hash need not be sent. */
   readonly hash?: string
 }
 
@@ -69,48 +72,48 @@ export type AttemptEnd =
       readonly url: string | null
       readonly hash: string
     }
-  /** Nothing was done, and it may be tried again: not before `after`. */
+  /** Nothing was done. It may be tried again, but not before `after`. */
   | { readonly what: 'retry'; readonly trouble: Trouble; readonly after: number | null }
   | { readonly what: 'permanent'; readonly trouble: Trouble }
-  /** Refused, and it was not said why: it may have come too fast. */
+  /** It was refused without a reason. We may have sent too fast. */
   | { readonly what: 'unclear'; readonly trouble: Trouble }
-  /** `isKept`: whoever has to wait is blocked in the store already, and may be somebody else. */
+  /** `isKept`: the block is already stored, perhaps for another identity. */
   | {
       readonly what: 'rate_limited'
       readonly until: number
       readonly trouble: Trouble
       readonly isKept?: true
     }
-  /** It may have been done. `looks`: how often to look before it is sent again. */
+  /** It may have been done. `looks`: how many looks must not find it before it is sent again. */
   | {
       readonly what: 'in_doubt'
       readonly trouble: Trouble
       readonly after: number | null
       readonly looks: 1 | 2
     }
-  /** It was too late to send it. */
+  /** The request did not leave in time. */
   | { readonly what: 'not_sent' }
-  /** What was to be edited is not there. */
+  /** The output to edit is not there. */
   | { readonly what: 'gone'; readonly trouble: Trouble }
 
 /** What a step without an attempt found out. */
 export type Finding =
-  /** What would be sent is what is there. */
+  /** The output already shows what would be sent. */
   | { readonly what: 'unchanged'; readonly hash: string }
   | {
       readonly what: 'looked'
       readonly found: readonly FoundOutput[]
       readonly unverified: boolean
       readonly hash: string
-      /** How many looks an unanswered one is worth. */
+      /** How many looks must not find an unanswered one before it is sent again. */
       readonly looks: 1 | 2
-      /** It was its turn in the queue of its identity. */
+      /** Its turn in its identity's queue had come. */
       readonly isTurn?: boolean
     }
   | { readonly what: 'examined'; readonly there: boolean; readonly placeIsThere: boolean }
   | { readonly what: 'scanned'; readonly found: readonly FoundOutput[] }
   | { readonly what: 'settled'; readonly found: readonly FoundOutput[] }
-  /** The look itself came to nothing; `permanent`: it never will. */
+  /** The look failed. `permanent`: it would always fail. */
   | {
       readonly what: 'look_failed'
       readonly trouble: Trouble
@@ -120,23 +123,26 @@ export type Finding =
   | { readonly what: 'look_limited'; readonly until: number }
   /** Its content can never be sent. */
   | { readonly what: 'invalid'; readonly trouble: Trouble }
-  /** It could not be made ready to be sent, or not in time. */
+  /** It could not be prepared, or not in time. `counted`: the try was counted before it began. */
   | { readonly what: 'unprepared'; readonly trouble: Trouble; readonly counted: boolean }
   /** `queue`: where it waits until then; null when the identity is blocked. */
   | { readonly what: 'budget'; readonly until: number; readonly queue: string | null }
-  /** Its identity has its share of slots: it waits in that queue until one is free. */
+  /** Its identity already uses its share of slots. It waits in that queue until one is free. */
   | { readonly what: 'no_slot'; readonly queue: string }
-  /** It may have arrived, and its channel cannot be looked at: what its policy says. */
+  /** It may have arrived, and the channel has no look. Its policy decides. */
   | { readonly what: 'resend' | 'hold' }
-  /** What is left of a limited number is kept for more important ones. */
+  /** The remaining writes of this target are reserved for how runs end. */
   | { readonly what: 'reserve' }
   | { readonly what: 'nothing' }
-  /** Something about its place was learnt: what to do next is decided anew, at once. */
+  /** Something about its place was learnt. The next step is decided again at once. */
   | { readonly what: 'place_learnt' }
-  /** A newer version came meanwhile: nothing that was found out holds for that one. */
+  /** A newer version was stored meanwhile. The finding says nothing about that version. */
   | { readonly what: 'overtaken' }
 
-/** Who is there, and who has us blocked, holds for every version; what it shows, for its own. */
+/**
+ * Keeps what is true for every version: which outputs are there, and whether we are blocked. Drops
+ * what is only true for the version that was looked for.
+ */
 export function forEarlierVersion(finding: Finding): Finding {
   switch (finding.what) {
     case 'looked':

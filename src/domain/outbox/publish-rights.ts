@@ -1,9 +1,10 @@
 /**
- * What runs of a type may publish beside their own comment, status and check run.
+ * What runs of a type may publish besides their own comment, status and check run.
  *
- * What must hold: nothing a run publishes can pass for the result of a run type, its own included:
- * neither under that type's context nor under a text that only looks like it. What a type is not
- * allowed explicitly it may not do, apart from comments and reviews that neither approve nor block.
+ * What must hold: nothing that a run publishes can look like the result of a run type, its own type
+ * included. It may use neither that type's context nor a text that only looks like it. What a type
+ * is not explicitly allowed is forbidden, except comments and reviews that neither approve nor
+ * block.
  */
 import type { Announcement } from '../run.ts'
 import type { ChannelDeclaration, Content, NeededRight } from './channel-declaration.ts'
@@ -11,7 +12,10 @@ import { shapeOf } from './lookalikes.ts'
 
 export interface PublishRights {
   readonly channels: readonly string[]
-  /** Contexts of statuses and names of check runs; one that ends in `*` allows every such start. */
+  /**
+   * Contexts of statuses and names of check runs. A pattern that ends in `*` allows every name with
+   * that start.
+   */
   readonly contexts: readonly string[]
   /** The same for labels. */
   readonly labels: readonly string[]
@@ -32,7 +36,7 @@ export function defaultRightsOn(channels: readonly ChannelDeclaration[]): Publis
   }
 }
 
-/** For whoever asks for nothing but what its own program decides: everything but reserved names. */
+/** For a caller whose own program decides what it publishes: everything except reserved names. */
 export function allRightsOn(channels: readonly ChannelDeclaration[]): PublishRights {
   return {
     channels: channels.map(({ name }) => name),
@@ -43,22 +47,22 @@ export function allRightsOn(channels: readonly ChannelDeclaration[]): PublishRig
   }
 }
 
-/** Types that nobody configured show their result under names of this form. */
+/** Types without a configuration show their result under names of this form. */
 const ownPrefix = 'holdfast/'
 
 const invisible = /[\p{Default_Ignorable_Code_Point}\p{White_Space}\p{Cc}\p{Cf}]/gu
 
 const visible = (context: string): string => context.normalize('NFKC').replace(invisible, '')
 
-/** Equal for two contexts that differ by nothing that a person can see, or GitHub. */
+/** Equal for two contexts that people and GitHub cannot tell apart. */
 export function contextKey(context: string): string {
-  // Upper case first: it makes one of what has two lower cases, such as a final sigma.
+  // Upper case first: some letters have two lower cases, such as the final sigma.
   return visible(context).toUpperCase().toLowerCase().normalize('NFKC')
 }
 
 /** Whether this context belongs to a run type, configured or not, or looks like one that does. */
 export function isReserved(context: string, reserved: readonly string[]): boolean {
-  // By its key as well, because a letter may look like one of ASCII in one case only.
+  // The key is compared as well, because a letter may look like ASCII in only one case.
   return [contextKey, shapeKey].some((keyOf) => {
     const key = keyOf(context)
     return key.startsWith(keyOf(ownPrefix)) || reserved.some((other) => keyOf(other) === key)
@@ -116,7 +120,7 @@ function refusalOf(
   }
 }
 
-/** GitHub tells neither contexts nor labels apart by case. */
+/** For GitHub, contexts and labels that differ only in case are the same. */
 function isListed(text: string, patterns: readonly string[]): boolean {
   const given = text.toLowerCase()
   return patterns.some((pattern) => {

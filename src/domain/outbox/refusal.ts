@@ -1,6 +1,6 @@
 /**
- * What is said on the thread when a comment asked for work and got none. One message for each
- * comment, however many types refused it.
+ * The answer in the thread when a comment asked for work and was refused. There is one message for
+ * each comment, however many types refused it.
  */
 import type { Run } from '../run.ts'
 import { localeOf } from './anchor-view.ts'
@@ -10,7 +10,7 @@ import { wordsOf } from './words/words-of.ts'
 
 export const headNewerThanComment = 'head-newer-than-comment'
 
-/** The comment, or the review, that asked. */
+/** The comment or review that asked for work. */
 export interface AskingComment {
   readonly id: number
   readonly writtenAt: number
@@ -21,7 +21,7 @@ export function refusalTarget(repositoryId: string, { id }: AskingComment): stri
   return `refusal ${repositoryId} comment ${id}`
 }
 
-/** Null where no channel has words for a thread. */
+/** Null if no channel can write text to a thread. */
 export function refusalOutput(
   run: Run,
   repositoryId: string,
@@ -37,7 +37,7 @@ export function refusalOutput(
   return {
     channel,
     kind: 'message',
-    // With a space in it: what a run publishes itself cannot have this name.
+    // The name contains a space, so no run can use it for its own output.
     name: `refusal ${comment.id}`,
     target: refusalTarget(repositoryId, comment),
     markerText: `refusal\n${run.subject}\ncomment ${comment.id}`,

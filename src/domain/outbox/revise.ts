@@ -1,6 +1,6 @@
 /**
- * How a wanted output becomes a delivery, or the next version of one. A lower claim never changes
- * what a higher one has taken; an equal content is no new version.
+ * Turns a wanted output into a delivery, or into the next version of one. An older claim never
+ * changes a target that a newer claim has taken. Equal content is no new version.
  */
 import type { AuditDraft } from '../audit.ts'
 import type { Run } from '../run.ts'
@@ -15,15 +15,15 @@ import { protocolAfterTaking } from './give-back.ts'
 import type { PublishingRules } from './schedule.ts'
 import { deadlineFor, showAt, windowMs } from './schedule.ts'
 
-/** What a run wants to show: the run has the fence of the claim it speaks under. */
+/** What a run wants to show. `run.claimFence` is the claim that the version belongs to. */
 export interface RunOutput {
   readonly wanted: WantedOutput
   readonly run: Run
   readonly repositoryId: string
   readonly markerKey: string
-  /** The audit row that made the run want it. */
+  /** The audit row that caused it. */
   readonly causeId: number | null
-  /** It may have been shown, and the store may have been restored since. */
+  /** It may already be shown, because the store was restored since. */
   readonly forgotten?: RestoreCheck
 }
 
@@ -73,17 +73,17 @@ export function revise(
   }
 }
 
-/** A run that is shown again speaks under the claim that had taken its place. */
+/** A run that got its target back writes under the newer claim that had taken the target. */
 function fenceOn({ protocol, versionFence }: Delivery, { claimFence }: Run): number {
   return protocol.givenBack === claimFence ? versionFence : claimFence
 }
 
-/** A newer claim has this place: what this run says is not shown there. */
+/** A newer claim has this target, so the output of this run is not shown there. */
 export function isTargetTaken(existing: Delivery, run: Run): boolean {
   return fenceOn(existing, run) < existing.versionFence
 }
 
-/** Said by a run whose place is taken; `shown` is whose it is. */
+/** `shown`: the run that has the target. */
 export function targetTakenAudit(delivery: Delivery, run: Run, shown: string | null): AuditDraft {
   const data = { target: delivery.target, state: run.state, shown_run_id: shown }
   const about = { runId: run.id, deliveryId: delivery.id, data }
@@ -91,8 +91,8 @@ export function targetTakenAudit(delivery: Delivery, run: Run, shown: string | n
 }
 
 /**
- * The owner ended without a result, and another run has one to show there, or is at it. The version
- * only grows: a write of the owner that is still under way must not count as newer.
+ * Gives the target back: its owner ended without a result, and another run is active or has one.
+ * The version still grows, so that a late write of the owner does not count as newer.
  */
 export function giveBack(
   existing: Delivery,
@@ -109,8 +109,8 @@ export function giveBack(
 }
 
 /**
- * Nothing of this claim was on its way, nor is an earlier one's left open: nothing to close. Where
- * an earlier one may still arrive late, its "under way" would stay: there the end is said.
+ * Nothing of this claim was sent, and no earlier claim left work in progress there. So there is
+ * nothing to close. If an earlier write may still arrive late, the end must be sent.
  */
 function wasNeverAnnounced({
   announcedFence,
@@ -122,14 +122,14 @@ function wasNeverAnnounced({
   return isUnshown && protocol.showsWork !== true && !mayArriveLate({ protocol })
 }
 
-/** Its content is how it ended all the same: should an operator want it sent, that is what is. */
+/** The content still shows the end, so that an operator's retry sends the right thing. */
 function closeUnannounced(
   before: Delivery,
   { run, causeId }: RunOutput,
   content: string,
   now: number,
 ): Revision | null {
-  // Another version, so that whoever is about to send the last one finds it changed.
+  // A new version, so that a process that is about to send the last one notices the change.
   const versionSeq = before.versionSeq + 1
   const existing = { ...before, causeId, content, announces: false, final: true, versionSeq }
   if (!isOpen(before)) return before.announces ? { delivery: existing, audits: [] } : null
@@ -214,7 +214,7 @@ function nextVersion(
   }
 }
 
-/** What the target waits for already is waited out; only then the newest version is shown. */
+/** If the target already waits for something, the newest version waits for the same. */
 function whenToShow(
   before: Delivery,
   revised: Delivery,
@@ -224,9 +224,10 @@ function whenToShow(
   const priority = priorityToSend(revised)
   const { wait, dueAt, tries } = before
   const isWaiting = isOpen(before) && !isLeased(before, now)
-  // It keeps its place. How long it stands there counts for its deadline, which begins anew.
+  // It keeps its place in the queue. The time from now on is added to its new deadline.
   if (isWaiting && before.queue !== null) return { wait, dueAt: now, tries, priority }
-  // What holds progress back does not hold back creates and ends; a block is found out again.
+  // A budget that stops progress does not stop creates and ends. A block would stop them at the
+  // next try.
   const waits =
     wait !== null && wait !== 'due' && !(wait === 'budget' && priority === priorities.first)
   if (isOpen(before) && (isLeased(before, now) || waits)) return { wait, dueAt, tries, priority }
@@ -237,7 +238,7 @@ function whenToShow(
   return { wait: 'due', dueAt: soonest, tries: 0, priority }
 }
 
-/** Progress that was refused is tried no more often than progress that was not. */
+/** After a failure, progress is tried no more often than it would be sent. */
 function afterWhatFailed(
   before: Delivery,
   { final, versionFence }: Delivery,
@@ -245,7 +246,7 @@ function afterWhatFailed(
   rules: PublishingRules,
 ): number {
   const { status, dueAt, closedAt, createdAt, leaseId, leasedUntil, attemptId } = before
-  // Somebody's request may still be on its way: it is not looked for before its time is over.
+  // The request of a lost holder may still arrive, so no look comes before its lease is over.
   if (leaseId === null && attemptId !== null) return leasedUntil ?? now
   const isProgressToo = !final && versionFence === before.versionFence
   if (isOpen(before) && isProgressToo) return dueAt ?? now
@@ -253,7 +254,7 @@ function afterWhatFailed(
   return closedAt + windowMs(now - createdAt, rules)
 }
 
-/** A person has removed it twice: this round shows it no more. */
+/** A person removed it twice, so it is not shown again in this round. */
 function closeRemoved(delivery: Delivery, now: number): Delivery {
   return close(delivery, 'SKIPPED', 'anchor_removed', now)
 }
@@ -266,7 +267,7 @@ function contentOf({ wanted, run }: RunOutput, existing: Delivery | null): strin
 
 function takeoverAudits(existing: Delivery, run: Run): AuditDraft[] {
   if (existing.name !== 'anchor' || existing.runId === run.id) return []
-  // Nothing was there yet to be taken over.
+  // There was no comment yet that could be taken over.
   if (existing.providerId === null) return []
   const data = { from_run_id: existing.runId, comment_id: existing.providerId }
   return [

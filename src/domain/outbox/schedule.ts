@@ -1,44 +1,46 @@
-/** When things are tried, shown and looked at again. All times are milliseconds. */
+/** When deliveries are tried, shown and looked at again. All times are in milliseconds. */
 import type { Delivery } from './delivery.ts'
 
 export interface PublishingRules {
   /** Smallest gap between two edits of one target; 0 is off. */
   readonly coalesceMs: number
-  /** Between two looks for the same thing. */
+  /** The time between two looks for the same output. */
   readonly confirmDelayMs: number
-  /** How long a delivery is one publisher's; longer than a request may take. */
+  /** How long a publisher may hold a delivery. Longer than a request may take. */
   readonly deliveryLeaseMs: number
-  /** From sending a request to the end of its answer. */
+  /** The maximum time from sending a request to the end of its answer. */
   readonly requestTimeoutMs: number
-  /** Between the last moment a request may end and the end of the lease. */
+  /** The time between the last moment at which a request may end and the end of the lease. */
   readonly leaseMarginMs: number
-  /** Waits before the next try, for channels that have none of their own. */
+  /** For channels that have no rules in `retryOf`. */
   readonly retry: RetryRules
   readonly retryOf: Readonly<Record<string, RetryRules>>
-  /** GitHub refused it and did not say why: how often it is tried again, and when. */
+  /** When to try again after a refusal without a reason. After the last of these, it has failed. */
   readonly unclearAfterMs: readonly number[]
   /** A preparation that takes longer has failed. */
   readonly prepareMsMax: number
-  /** Then a delivery that cannot be prepared has failed. */
+  /** After so many failed preparations, a delivery has failed. */
   readonly preparationsMax: number
   /** How long a version is tried before it has failed. */
   readonly deadlineMs: Readonly<Record<Delivery['kind'], number>>
-  /** However long it was blocked: then a version has failed. Counted from when it was wanted. */
+  /**
+   * The maximum time that a version may be open, blocks included. Counted from when it was wanted.
+   */
   readonly openMsMax: number
-  /** After its success, a target with an unanswered attempt is read again so much later. */
+  /** How long after a success a target with an unanswered attempt is read again. */
   readonly settleAfterMs: readonly number[]
-  /** After a repeated create, a second one is looked for so much later. */
+  /** How long after a repeated create a second copy is looked for. */
   readonly scanAfterMs: readonly number[]
-  /** GitHub may not see a commit yet that was pushed so recently. */
+  /** How long GitHub may not see a commit after it was pushed. */
   readonly commitHiddenMs: number
-  /** Other processes write deliveries too: how long one may lie unseen. */
+  /** How often due deliveries are read. Other processes store deliveries too. */
   readonly pollMs: number
 }
 
 export interface RetryRules {
-  /** Exact; the later ones are spread. */
+  /** The first waits, without jitter. */
   readonly quickMs: readonly number[]
-  /** The last one repeats until the deadline. */
+  /** The waits after those, with jitter. The last one repeats until the deadline. */
   readonly backgroundMs: readonly number[]
   /** How often it is sent again; null: until the deadline. */
   readonly retriesMax: number | null
@@ -76,7 +78,7 @@ export function retryRulesOf(
   return retryOf[channel] ?? retry
 }
 
-/** Before try `tries` + 1; `jitter` in [0, 1) spreads the later ones. */
+/** The wait after `tries` failed tries. `jitter` in [0, 1) lengthens the later waits. */
 export function backoffMs(
   tries: number,
   jitter: number,
@@ -101,17 +103,17 @@ export function lastDeadlineOf({ changedAt }: Delivery, { openMsMax }: Publishin
   return changedAt + openMsMax
 }
 
-/** The longer a run has been shown, the rarer its progress is. */
+/** The longer a run has been shown, the more rarely its progress is sent. */
 export function windowMs(shownMs: number, { coalesceMs }: PublishingRules): number {
   if (shownMs >= 600_000) return coalesceMs * 30
   return shownMs >= 60_000 ? coalesceMs * 5 : coalesceMs
 }
 
-/** When the newest version may be written, if nothing else stands in its way. */
+/** When the newest version may be written, if nothing else delays it. */
 export function showAt(delivery: Delivery, now: number, rules: PublishingRules): number {
   const { final, sentAt, sentFence, versionFence, shownSince } = delivery
   if (final || sentAt === null || sentFence !== versionFence) return now
-  // A clock that was set back must not hold it up until it has caught up again.
+  // After the clock was set back, `sentAt` is in the future. That must not delay it.
   return Math.max(now, Math.min(sentAt, now) + windowMs(now - (shownSince ?? now), rules))
 }
 

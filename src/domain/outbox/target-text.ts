@@ -1,13 +1,13 @@
-/** What a delivery is about, as people write it. */
+/** The target of a delivery as people write it. */
 import type { ChannelDeclaration, Content } from './channel-declaration.ts'
 import type { Delivery } from './delivery.ts'
 
 /**
  * `acme/widgets#5`, `acme/widgets#5 needs-work`, `acme/widgets@9c1185a holdfast/review`, or an
- * address. `repo` is null where it is about no repository.
+ * address. `repo` is null if it is about no repository.
  */
 export function targetText(
-  { sha, thread, address, content }: Aimed,
+  { sha, thread, address, content }: TargetFields,
   { place, titleOf }: Pick<ChannelDeclaration, 'place' | 'titleOf'>,
   repo: string | null,
 ): string {
@@ -15,7 +15,7 @@ export function targetText(
   const parts = [repo === null ? address : repo + markOf(place, sha, thread), title]
   return parts.filter((part) => part !== null && part !== undefined).join(' ')
 }
-type Aimed = Pick<Delivery, 'sha' | 'thread' | 'address' | 'content'>
+type TargetFields = Pick<Delivery, 'sha' | 'thread' | 'address' | 'content'>
 
 function markOf(
   place: ChannelDeclaration['place'],

@@ -12,14 +12,14 @@ import type { Clock } from '../../clock.ts'
 import { makeAppJwt, readPrivateKey } from './app-jwt.ts'
 import type { Actor, Credentials, Repository } from './credentials.ts'
 import { GitHubError, isGitHubError, trouble } from '../errors.ts'
-import type { Kept } from '../timed-cache.ts'
+import type { CachedValue } from '../timed-cache.ts'
 import { TimedCache } from '../timed-cache.ts'
 import type { Transport } from '../transport.ts'
 
 const installationKeptMs = 60 * 60_000
 const noInstallationKeptMs = 60_000
-/** Two installations, then without credentials: at most three timeouts. */
-const anybodyMax = 2
+/** Two installations are tried, then no credentials. So there are at most three timeouts. */
+const publicReadersMax = 2
 /** A token this close to its end is no longer used. */
 const tokenMarginMs = 5 * 60_000
 
@@ -53,9 +53,9 @@ export class AppCredentials implements Credentials {
     this.#askAsApp = createAsk(transport.send, {
       authorization: async () => this.#jwt(),
       // The refusal had a date, so we know GitHub's time now. Try again with it.
-      refused: () => true,
-      unseen: () => undefined,
-      anybody: async () => ['app'],
+      onRefused: () => true,
+      onNotFound: () => undefined,
+      publicReaders: async () => ['app'],
       identity: async () => `github:app:${appId}`,
     })
   }
@@ -80,7 +80,7 @@ export class AppCredentials implements Credentials {
     }
   }
 
-  refused(actor: Actor, authorization: string): boolean {
+  onRefused(actor: Actor, authorization: string): boolean {
     if (actor === 'app' || actor === 'nobody') return true
     if (isInstallation(actor)) {
       this.#tokens.forget(String(actor.installationId), authorization)
@@ -88,18 +88,18 @@ export class AppCredentials implements Credentials {
     }
     const id = this.#installations.peek(keyOf(actor))
     if (id != null) this.#tokens.forget(String(id), authorization)
-    this.unseen(actor)
+    this.onNotFound(actor)
     return true
   }
 
-  unseen(actor: Actor): void {
+  onNotFound(actor: Actor): void {
     if (actor === 'app' || actor === 'nobody' || isInstallation(actor)) return
     const id = this.#installations.peek(keyOf(actor))
     if (id !== undefined) this.#installations.forget(keyOf(actor), id)
   }
 
-  async anybody(): Promise<readonly Actor[]> {
-    const usable = (await this.#usable()).slice(0, anybodyMax)
+  async publicReaders(): Promise<readonly Actor[]> {
+    const usable = (await this.#usable()).slice(0, publicReadersMax)
     return [...usable.map((installationId) => ({ installationId })), 'nobody']
   }
 
@@ -118,7 +118,7 @@ export class AppCredentials implements Credentials {
     )
   }
 
-  async #find(repository: Repository): Promise<Kept<number>> {
+  async #find(repository: Repository): Promise<CachedValue<number>> {
     try {
       const { data } =
         'repositoryId' in repository
@@ -131,18 +131,18 @@ export class AppCredentials implements Credentials {
               'GET /repos/{owner}/{repo}/installation',
               { owner: repository.owner, repo: repository.name },
             )
-      return { value: data.id, forMs: installationKeptMs }
+      return { value: data.id, keepMs: installationKeptMs }
     } catch (error) {
       throw isGitHubError(error, 'not_found') ? notInstalled(error) : error
     }
   }
 
   /** Any installation may read public data; without one we ask without credentials. */
-  async #findAny(): Promise<Kept<number | null>> {
+  async #findAny(): Promise<CachedValue<number | null>> {
     const [usable] = await this.#usable()
     return usable === undefined
-      ? { value: null, forMs: noInstallationKeptMs }
-      : { value: usable, forMs: installationKeptMs }
+      ? { value: null, keepMs: noInstallationKeptMs }
+      : { value: usable, keepMs: installationKeptMs }
   }
 
   async #usable(): Promise<readonly number[]> {
@@ -166,8 +166,8 @@ export class AppCredentials implements Credentials {
         { installation_id: installationId },
       )
       const githubNowMs = this.#clock.wallMs() + (this.#transport.clockAheadMs() ?? 0)
-      const forMs = data.expires_at - githubNowMs - tokenMarginMs
-      return { value: `Bearer ${data.token}`, forMs }
+      const keepMs = data.expires_at - githubNowMs - tokenMarginMs
+      return { value: `Bearer ${data.token}`, keepMs }
     })
   }
 }

@@ -1,12 +1,12 @@
 /**
- * The JWT of a GitHub App: a short-lived token signed with its private key. Signed here, because it
- * is ten lines and must use GitHub's time.
+ * The JWT of a GitHub App: a short-lived token, signed with the App's private key. We sign it
+ * ourselves, because that takes ten lines and the token must use GitHub's time.
  */
 import type { KeyObject } from 'node:crypto'
 import { createPrivateKey, sign } from 'node:crypto'
 import { SetupError } from '../../errors.ts'
 
-/** GitHub refuses more than ten minutes between the two, and times ahead of its own. */
+/** GitHub refuses a JWT that is valid for more than ten minutes or was made in the future. */
 const backdatedSeconds = 60
 const validSeconds = 540
 

@@ -12,13 +12,13 @@ export type Actor = 'app' | 'account' | 'nobody' | { readonly installationId: nu
 export interface Credentials {
   /** The value of the `authorization` header; null for none. */
   authorization(actor: Actor): Promise<string | null>
-  /** GitHub answered 401 to it. False when there are no other credentials to try. */
-  refused(actor: Actor, authorization: string): boolean
+  /** GitHub answered 401 to it. Returns false when there are no other credentials to try. */
+  onRefused(actor: Actor, authorization: string): boolean
   /** GitHub answered 404: perhaps these credentials no longer have access. */
-  unseen(actor: Actor): void
+  onNotFound(actor: Actor): void
   /** Actors that may read public data, each with its own rate limit: a few, the best first. */
-  anybody(): Promise<readonly Actor[]>
-  /** The identity: the name of all that shares one rate limit there. */
+  publicReaders(): Promise<readonly Actor[]>
+  /** The name of our identity there: everything with the same name shares one rate limit. */
   identity(repository: Repository): Promise<string>
 }
 
@@ -26,9 +26,9 @@ export interface Credentials {
 export function tokenCredentials(token: string): Credentials {
   return {
     authorization: async () => `Bearer ${token}`,
-    refused: () => false,
-    unseen: () => undefined,
-    anybody: async () => ['account'],
+    onRefused: () => false,
+    onNotFound: () => undefined,
+    publicReaders: async () => ['account'],
     identity: async () => 'github:user',
   }
 }

@@ -12,7 +12,7 @@ const deliveriesRead = 30
 const hookForm = z.object({
   url: z.string().nullish(),
   content_type: z.string().nullish(),
-  /** Stars when there is one. */
+  /** GitHub shows stars if a secret is set. */
   secret: z.string().nullish(),
   insecure_ssl: z.union([z.string(), z.number()]).nullish(),
 })
@@ -99,20 +99,20 @@ function noHook(settings: string, address: string): Finding {
 }
 
 function checkAddress(url: string, publicUrl: string | null, settings: string): Finding[] {
-  const shown = withoutQuery(url)
+  const address = withoutQuery(url)
   const remedy = `${settings}: set the Webhook URL to ${webhookAddress(publicUrl)}.`
-  if (publicUrl !== null && shown !== withoutQuery(webhookAddress(publicUrl))) {
+  if (publicUrl !== null && address !== withoutQuery(webhookAddress(publicUrl))) {
     return [
       problem(
         check,
-        `Webhooks go to ${shown}, not to this server.`,
+        `Webhooks go to ${address}, not to this server.`,
         `${remedy} Or correct HOLDFAST_PUBLIC_URL if that is wrong.`,
       ),
     ]
   }
-  if (shown.endsWith(webhookPath)) return []
+  if (address.endsWith(webhookPath)) return []
   return [
-    problem(check, `Webhooks go to ${shown}, which does not end with ${webhookPath}.`, remedy),
+    problem(check, `Webhooks go to ${address}, which does not end with ${webhookPath}.`, remedy),
   ]
 }
 

@@ -36,14 +36,14 @@ export async function checkSetup(setup: Setup): Promise<readonly Finding[]> {
   try {
     findings.push(...(await (setup.isApp ? checkApp(setup) : checkToken(setup))))
     if (!findings.some(preventsRateCheck)) findings.push(await checkRate(setup))
-    findings.unshift(fine('github.api', `GitHub answers at ${shown(setup.options.apiUrl)}`))
+    findings.unshift(fine('github.api', `GitHub answers at ${displayUrl(setup.options.apiUrl)}`))
   } catch (error) {
-    findings.push(unreachable(error, shown(setup.options.apiUrl)))
+    findings.push(unreachable(error, displayUrl(setup.options.apiUrl)))
   }
   return [...findings, ...checkClock(setup.transport)]
 }
 
-/** Without valid credentials or an installation, the remaining calls would not be ours. */
+/** Without valid credentials or an installation, GitHub would not show our own limit. */
 function preventsRateCheck({ check, level }: Finding): boolean {
   return level === 'problem' && ['github.credentials', 'github.installations'].includes(check)
 }
@@ -120,7 +120,7 @@ function whereToLook(apiUrl: string): string {
     : 'If it persists, check that GITHUB_API_URL is the API itself, and check proxies.'
 }
 
-function shown(apiUrl: string): string {
+function displayUrl(apiUrl: string): string {
   const { origin, pathname } = new URL(apiUrl)
   return `${origin}${pathname}`.replace(/\/+$/, '')
 }

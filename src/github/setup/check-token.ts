@@ -1,4 +1,4 @@
-/** The set-up with a token: whose it is, what it may do. Its webhooks cannot be checked. */
+/** Checks a token: whose it is and what it may do. The webhooks of a token cannot be checked. */
 import { z } from 'zod'
 import { fine, problem, warning, type Finding } from '../../domain/finding.ts'
 import type { Reply } from '../../github.ts'
@@ -45,7 +45,7 @@ export async function checkToken({ ask, options }: Setup): Promise<Finding[]> {
   ]
 }
 
-/** Only a classic token has scopes, and says so even when it has none. */
+/** GitHub sends this header only for a classic token, even if the token has no scopes. */
 function checkScopes(header: string | number | undefined): Finding {
   if (header === undefined) {
     const needs = neededPermissions

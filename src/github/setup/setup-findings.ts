@@ -24,7 +24,7 @@ export function eventLabel(name: string): string {
 }
 
 export const webhookPath = '/webhooks/github'
-/** GitHub's words for a permission's two grades. */
+/** GitHub's words for the two levels of a permission. */
 export const accessLabel = { read: 'Read-only', write: 'Read and write' } as const
 
 export function reachesAccess(given: string | undefined, needed: 'read' | 'write'): boolean {

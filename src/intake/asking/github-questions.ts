@@ -2,10 +2,10 @@
  * What intake and claims ask GitHub: the head of a pull request, the role of a sender, which
  * repository has a name.
  *
- * What must hold: nothing is asked while GitHub wants our identity to wait, and a limit met here is
- * stored for all processes, because GitHub may ban an integration that ignores limits. A repository
- * about which GitHub does not answer does not slow down the others. A question without an answer
- * rejects with GitHubNotAsked and is asked again later.
+ * What must hold: nothing is asked while GitHub wants our identity to wait. If GitHub sets a limit
+ * here, the limit is stored for all processes, because GitHub may ban an integration that ignores
+ * limits. If GitHub does not answer about one repository, questions about the others do not wait.
+ * A question without an answer rejects with GitHubNotAsked, and its caller asks again later.
  */
 import type { Clock } from '../../clock.ts'
 import { StoreContendedError, StoreUnavailableError } from '../../errors.ts'
@@ -18,7 +18,7 @@ import type { Store } from '../../store.ts'
 /** Used when GitHub names no time. */
 const unnamedWaitMs = 60_000
 
-/** GitHub gave no answer now; what depends on it is decided later. */
+/** GitHub was not asked, or gave no usable answer. What depends on the answer is decided later. */
 export class GitHubNotAsked extends Error {
   /** By the store's clock; 0 when GitHub named no time. */
   readonly notBefore: number
@@ -53,7 +53,7 @@ export interface GitHubQuestionsOptions {
 
 export class GitHubQuestions implements Pick<GitHub, 'headOf' | 'roleOf'> {
   readonly #options: GitHubQuestionsOptions
-  readonly #room = new QuestionLimits()
+  readonly #limits = new QuestionLimits()
 
   constructor(options: GitHubQuestionsOptions) {
     this.#options = options
@@ -74,30 +74,30 @@ export class GitHubQuestions implements Pick<GitHub, 'headOf' | 'roleOf'> {
 
   /** Questions that still wait for their turn reject with Stopping. */
   stop(): void {
-    this.#room.stop()
+    this.#limits.stop()
   }
 
   #ask<T>(repository: RepositoryRef, question: () => Promise<T>): Promise<T> {
     const { repo, repoGithubId } = repository
     const key = String(repoGithubId ?? repo)
-    return this.#room.within(key, () => this.#askNow(repository, question))
+    return this.#limits.within(key, () => this.#askNow(repository, question))
   }
 
   async #askNow<T>(repository: RepositoryRef, question: () => Promise<T>): Promise<T> {
     const { ownIdentity } = this.#options.github
-    // We find out our identity there as ourselves, so until then a limit concerns ourselves.
+    // The question which identity we have there is asked as ourselves. So its limits are our own.
     let identity: string | null = ownIdentity
     try {
-      await this.#mayAsk(ownIdentity)
+      await this.#checkNotBlocked(ownIdentity)
       identity = await this.#identityOf(repository)
-      if (identity !== ownIdentity) await this.#mayAsk(identity)
+      if (identity !== ownIdentity) await this.#checkNotBlocked(identity)
       return await question()
     } catch (error) {
       throw await this.#failure(error, identity)
     }
   }
 
-  /** Null where we have no access: then the question itself is refused, and that is its answer. */
+  /** Null if we have no access. Then GitHub refuses the question too, and that is the answer. */
   async #identityOf(repository: RepositoryRef): Promise<string | null> {
     try {
       return await this.#options.github.identityOf(repository)
@@ -108,7 +108,7 @@ export class GitHubQuestions implements Pick<GitHub, 'headOf' | 'roleOf'> {
     }
   }
 
-  async #mayAsk(identity: string | null): Promise<void> {
+  async #checkNotBlocked(identity: string | null): Promise<void> {
     if (identity === null) return
     const until = await this.#options.store.outbox.blockedUntil(identity)
     if (until !== null)
@@ -116,8 +116,9 @@ export class GitHubQuestions implements Pick<GitHub, 'headOf' | 'roleOf'> {
   }
 
   async #failure(error: unknown, identity: string | null): Promise<unknown> {
-    const isOurs = error instanceof StoreUnavailableError || error instanceof StoreContendedError
-    if (isOurs || error instanceof GitHubNotAsked) return error
+    const isStoreError =
+      error instanceof StoreUnavailableError || error instanceof StoreContendedError
+    if (isStoreError || error instanceof GitHubNotAsked) return error
     if (!(error instanceof GitHubError)) return new GitHubNotAsked(error)
     const { store, clock } = this.#options
     const now = store.now()

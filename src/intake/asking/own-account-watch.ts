@@ -39,11 +39,11 @@ export function watchOwnAccount({
   let hasAsked = false
   let isRefused = false
   const { promise: firstAsked, resolve } = Promise.withResolvers<void>()
-  const endFirst = (): void => {
+  const endFirstTry = (): void => {
     hasAsked = true
     resolve()
   }
-  if (account !== null) endFirst()
+  if (account !== null) endFirstTry()
   const loop = backgroundLoop({
     scheduler,
     everyMs: askAgainMs,
@@ -56,11 +56,11 @@ export function watchOwnAccount({
           log.warn('GitHub rejects the credentials. To see what is wrong: holdfast doctor')
         else log.info({ login: account.login, kind: account.kind }, 'Signed in to GitHub')
       } finally {
-        endFirst()
+        endFirstTry()
       }
     },
     onError: (error) => {
-      // An answer of GitHub needs no stack. A bug of our own does.
+      // For an error that GitHub answered, the message is enough. For a bug we need the stack.
       const about = error instanceof GitHubError ? { reason: error.message } : { err: error }
       log.warn(about, 'Could not ask GitHub which account the credentials belong to')
     },

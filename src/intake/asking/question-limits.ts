@@ -6,7 +6,7 @@ import { FairSlots } from '../fair-slots.ts'
 
 const openMax = { total: 64, perRepository: 8 }
 
-/** The process stops. Nothing was asked and nothing needs to be stored. */
+/** The process is stopping. The question was not asked, and nothing needs to be stored. */
 export class Stopping extends Error {
   constructor() {
     super('this process is stopping')

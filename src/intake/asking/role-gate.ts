@@ -1,6 +1,7 @@
 /**
- * Who may start a run type that requires a role. The payload does not prove the role, so GitHub is
- * asked, after the webhook was answered. Without an answer it rejects and is asked again later.
+ * Checks who may start a run type that requires a role. The payload does not prove the role, so
+ * GitHub is asked, after the webhook was answered. If GitHub does not answer, `refuseSender`
+ * rejects, and the webhook is tried again later.
  */
 import type { Role } from '../../domain/role.ts'
 import { reachesRole } from '../../domain/role.ts'
@@ -17,7 +18,7 @@ export type RoleSource = Pick<GitHub, 'roleOf'>
 /** Null when the sender has the role. */
 export async function refuseSender(
   { sender, repo, repoId }: EventFacts,
-  least: Role,
+  requiredRole: Role,
   roles: RoleSource | null,
 ): Promise<Refusal | null> {
   if (sender === null || repo === null) {
@@ -39,8 +40,11 @@ export async function refuseSender(
     case 'cannot-ask':
       return { reason: 'role-unknown', detail: `our credentials may not see roles in ${repo}` }
     default:
-      return reachesRole(role, least)
+      return reachesRole(role, requiredRole)
         ? null
-        : { reason: 'sender-role', detail: `${login} has the role ${role}; ${least} is needed` }
+        : {
+            reason: 'sender-role',
+            detail: `${login} has the role ${role}; ${requiredRole} is needed`,
+          }
   }
 }

@@ -24,19 +24,26 @@ export interface Skipped {
   readonly reason: string
 }
 
-/** Reasons of a claim that left a run to work on. */
-const made = new Set(['new', 'superseded-prior', 'retry', 'returned', 'queued', 'reclaimed'])
+/** The claim reasons that mean: there is a run to work on now. */
+const reasonsWithRun = new Set([
+  'new',
+  'superseded-prior',
+  'retry',
+  'returned',
+  'queued',
+  'reclaimed',
+])
 const skippedMax = 100
 
 export class CatchUpNotes {
   /** True when the process stops: the next pass does what remains. */
   readonly isStopping: () => boolean
   readonly #skipped: Skipped[] = []
-  #unnamed = 0
-  #isWhole = true
+  #omittedCount = 0
+  #isComplete = true
   readonly #runsMade: string[] = []
   readonly #runsCancelled: string[] = []
-  readonly entered = new Set<string>()
+  readonly inboxIds = new Set<string>()
   ingested = 0
   reconciled = 0
   deliveries = 0
@@ -49,30 +56,30 @@ export class CatchUpNotes {
 
   /** Something should have been checked and was not. */
   skip(what: string, reason: string): void {
-    this.#isWhole = false
+    this.#isComplete = false
     this.leaveOut(what, reason)
   }
 
   /** Something cannot be checked in this set-up. It is named, but the pass is still complete. */
   leaveOut(what: string, reason: string): void {
     if (this.#skipped.length < skippedMax) this.#skipped.push({ what, reason })
-    else this.#unnamed += 1
+    else this.#omittedCount += 1
   }
 
   /** False when something that should have been checked was skipped. */
   get isComplete(): boolean {
-    return this.#isWhole
+    return this.#isComplete
   }
 
-  decided({ outcomes }: InboxEntry): void {
+  addDecided({ outcomes }: InboxEntry): void {
     for (const { result, reason, runIds } of outcomes) {
-      if (result === 'claimed' && made.has(reason)) this.#runsMade.push(...runIds)
+      if (result === 'claimed' && reasonsWithRun.has(reason)) this.#runsMade.push(...runIds)
       if (result === 'cancelled') this.#runsCancelled.push(...runIds)
     }
   }
 
   #andMore(): Skipped {
-    return { what: `${this.#unnamed} more`, reason: 'the list is full' }
+    return { what: `${this.#omittedCount} more`, reason: 'the list is full' }
   }
 
   report(): CatchUpReport {
@@ -83,7 +90,7 @@ export class CatchUpNotes {
       runsMade: this.#runsMade,
       runsCancelled: this.#runsCancelled,
       lookedAt: { deliveries, repositories, pullRequests },
-      skipped: this.#unnamed === 0 ? this.#skipped : [...this.#skipped, this.#andMore()],
+      skipped: this.#omittedCount === 0 ? this.#skipped : [...this.#skipped, this.#andMore()],
     }
   }
 }

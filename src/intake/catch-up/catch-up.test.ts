@@ -51,7 +51,7 @@ function catchUpOver(missed: number, isDecided: (n: number) => boolean) {
         },
       },
       processor: {
-        decided: async (id: string, ms: number) => {
+        waitUntilDecided: async (id: string, ms: number) => {
           waits.push(ms)
           now += isDecided(numberOf(id)) ? 0 : ms
         },

@@ -18,7 +18,7 @@ import { PendingHeadChecks, type PendingHeadChecksOptions } from './pending-head
 import { PullReconciler, type PullReconcilerOptions } from './pull-reconciler.ts'
 
 const everyMs = 5 * 60_000
-/** How long a pass waits until its webhooks are decided: asking GitHub may delay them. */
+/** How long a pass waits until its webhooks are decided. Questions to GitHub may delay them. */
 const decidedWithinMs = 30_000
 
 export interface CatchUpOptions {
@@ -44,11 +44,15 @@ export interface CatchUp extends BackgroundLoop {
 export function createCatchUp(options: CatchUpOptions): CatchUp {
   const { github, store, clock, scheduler, log } = options
   const { intake, acts, processor } = options.intake
-  const parts = github === null ? null : { ...options, github, intake, acts }
+  const stepOptions = github === null ? null : { ...options, github, intake, acts }
   const steps =
-    parts === null
+    stepOptions === null
       ? []
-      : [new MissedDeliveries(parts), new PullReconciler(parts), new PendingHeadChecks(parts)]
+      : [
+          new MissedDeliveries(stepOptions),
+          new PullReconciler(stepOptions),
+          new PendingHeadChecks(stepOptions),
+        ]
   let stopping = false
   let latest: Promise<CatchUpReport> = Promise.reject(new Error('no pass was made yet'))
   latest.catch(() => undefined)
@@ -56,14 +60,14 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
   async function pass(): Promise<CatchUpReport> {
     const notes = new CatchUpNotes(() => stopping)
     await options.intake.ready
-    if (parts === null) notes.leaveOut('GitHub', 'the sandbox has nothing to catch up with')
+    if (stepOptions === null) notes.leaveOut('GitHub', 'the sandbox has nothing to catch up with')
     for (const step of steps) await step.pass(notes)
     await waitForDecisions(notes)
     const report = notes.report()
     const { ingested, reconciled, skipped } = report
     if (!notes.isComplete)
       log.warn({ ...report }, 'Checked for missed webhooks, but not all: see "skipped"')
-    else if (parts !== null && (ingested + reconciled > 0 || skipped.length > 0))
+    else if (stepOptions !== null && (ingested + reconciled > 0 || skipped.length > 0))
       log.info({ ...report }, 'Checked for missed webhooks')
     return report
   }
@@ -71,12 +75,12 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
   async function waitForDecisions(notes: CatchUpNotes): Promise<void> {
     const until = clock.monotonicMs() + decidedWithinMs
     let undecided = 0
-    for (const inboxId of notes.entered) {
+    for (const inboxId of notes.inboxIds) {
       if (stopping) return
-      await processor.decided(inboxId, Math.max(0, until - clock.monotonicMs()))
+      await processor.waitUntilDecided(inboxId, Math.max(0, until - clock.monotonicMs()))
       const entry = await store.inbox.get(inboxId)
       if (entry?.state === 'waiting') undecided += 1
-      else if (entry !== null) notes.decided(entry)
+      else if (entry !== null) notes.addDecided(entry)
     }
     if (undecided === 1) notes.skip('1 webhook', 'it is not decided yet')
     if (undecided > 1) notes.skip(`${undecided} webhooks`, 'they are not decided yet')

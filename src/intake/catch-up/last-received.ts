@@ -3,11 +3,11 @@ import type { CatchUpStore } from '../../store/catch-up-store.ts'
 import type { InboxEntry } from '../../domain/inbox.ts'
 import type { StorePart } from '../../store.ts'
 import { parsePayload, unpackBody } from '../events/payload.ts'
-import { baseRefOf, type ReceivedState } from './seen-pull.ts'
+import { baseRefOf, type ReceivedState } from './missed-events.ts'
 import { laneOf, readEvent, reconcileEvent, type WebhookEvent } from '../events/webhook-event.ts'
 
 export type ReceivedStore = StorePart<{ inbox: 'list' | 'body' }> & {
-  readonly catchUp: Pick<CatchUpStore, 'lastHeard' | 'wasStateHeard'>
+  readonly catchUp: Pick<CatchUpStore, 'lastEvent' | 'hasStateEvent'>
 }
 
 /** Events arrive out of order, but never this far out. */
@@ -18,24 +18,24 @@ const draftActions = ['opened', 'ready_for_review', 'converted_to_draft']
 
 export async function lastReceived(
   store: ReceivedStore,
-  seen: WebhookEvent,
+  event: WebhookEvent,
 ): Promise<ReceivedState> {
-  const lane = laneOf(seen)
+  const lane = laneOf(event)
   const last = await readEntry(store, await newestOf(store, lane))
   // A label event after a change of base names the new base, but no run started for that change.
-  const made = await readEntry(store, await store.catchUp.lastHeard({ lane, made: true }))
+  const headEvent = await readEntry(store, await store.catchUp.lastEvent({ lane, made: true }))
   return {
     last,
-    headSha: made?.head?.headSha ?? null,
-    baseRef: made && baseRefOf(made.payload),
-    isOpen: await store.catchUp.wasStateHeard(lane, 'open'),
-    wasDraft: await wasDraft(store, lane, [made, last]),
+    headSha: headEvent?.head?.headSha ?? null,
+    baseRef: headEvent && baseRefOf(headEvent.payload),
+    isOpen: await store.catchUp.hasStateEvent(lane, 'open'),
+    wasDraft: await wasDraft(store, lane, [headEvent, last]),
   }
 }
 
 /** By lane, not by name: another repository may have had the name before. */
 export async function wasClosingReceived(store: ReceivedStore, lane: string): Promise<boolean> {
-  return (await store.catchUp.wasStateHeard(lane, 'closed')) === true
+  return (await store.catchUp.hasStateEvent(lane, 'closed')) === true
 }
 
 /** By the last event that changed it, unless a later event shows a draft. */
@@ -46,7 +46,7 @@ async function wasDraft(
 ): Promise<boolean> {
   const lastDraftEvent = await readEntry(
     store,
-    await store.catchUp.lastHeard({ lane, actions: draftActions }),
+    await store.catchUp.lastEvent({ lane, actions: draftActions }),
   )
   const lastDraftAt = lastDraftEvent?.eventAt ?? -1
   if (others.some((event) => event?.draft === true && (event.eventAt ?? 0) > lastDraftAt))

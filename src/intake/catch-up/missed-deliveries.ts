@@ -1,10 +1,10 @@
 /**
  * Finds webhooks that GitHub sent and that never arrived. Reads GitHub's record from the newest
- * back to where the last pass began. Fetches and receives what the inbox does not have, oldest
- * first.
+ * webhook back to where the last pass began. Fetches what the inbox does not have, oldest first,
+ * and passes it to intake.
  *
- * What must hold: what could not be read or fetched is named, and the next pass, in any process,
- * tries again. How far the record was read is stored.
+ * What must hold: the report names what could not be read or fetched, and the next pass, in any
+ * process, tries again. The store keeps how far the record was read.
  */
 import { InvalidInputError } from '../../errors.ts'
 import type { GitHubCalls, GitHubListings, HookDeliveryItem } from '../../github.ts'
@@ -24,15 +24,18 @@ import type { Intake } from '../intake.ts'
 import { UnfetchedDeliveries } from './unfetched-deliveries.ts'
 import { mayMatter, type RunTypes } from '../events/route-event.ts'
 
-/** How long GitHub keeps its record. The inbox keeps longer, so nothing is received twice. */
+/** How long GitHub keeps its record. The inbox is kept longer, so nothing is received twice. */
 const keptMs = 3 * 24 * 60 * 60_000
-/** GitHub's record may be late. */
+/** A webhook may appear in GitHub's record some time after it was sent. */
 const marginMs = 15 * 60_000
 const pagesMax = 200
 const fetchedMax = 2000
 /** After this many failures in a row GitHub is probably down, and the pass stops asking. */
 const failuresMax = 3
-/** How many pages are read before their webhooks are fetched: a limit in between loses little. */
+/**
+ * How many pages are read before their webhooks are fetched. If GitHub sets a limit meanwhile, the
+ * next pass reads at most these pages again.
+ */
 const stepPages = 20
 
 export interface MissedDeliveriesOptions {
@@ -55,7 +58,7 @@ export interface MissedDeliveriesOptions {
 interface Remaining {
   pages: number
   fetches: number
-  /** How many webhooks in a row GitHub could not give. */
+  /** How many webhooks in a row GitHub could not return. */
   failures: number
   readonly unfetched: UnfetchedDeliveries
 }
@@ -69,9 +72,9 @@ interface RangeRead {
 const isUsedUp = ({ fetches, failures }: Remaining): boolean =>
   fetches <= 0 || failures >= failuresMax
 
-/** What is not stored of an unfetched webhook. */
-const notKept = { action: null, answered: null } as const
-const nextGoesOn = 'too many for one pass; the next pass goes on with them'
+/** The fields of a webhook that are not stored while it is unfetched. */
+const notStored = { action: null, answered: null } as const
+const tooManyText = 'too many for one pass; the next pass goes on with them'
 
 export class MissedDeliveries {
   readonly #options: MissedDeliveriesOptions
@@ -110,19 +113,19 @@ export class MissedDeliveries {
     const before = (await catchUp.deliveriesRead()) ?? { to: 0, gap: null }
     const unfetched = new UnfetchedDeliveries(before.owed ?? [])
     const remaining: Remaining = { pages: pagesMax, fetches: fetchedMax, failures: 0, unfetched }
-    let noted: DeliveriesRead = before
-    const note = async (read: DeliveriesRead): Promise<void> => {
-      noted = read
+    let lastStored: DeliveriesRead = before
+    const storeRead = async (read: DeliveriesRead): Promise<void> => {
+      lastStored = read
       const { items } = unfetched
       await catchUp.noteDeliveriesRead(items.length === 0 ? read : { ...read, owed: items })
       unfetched.noteStored()
     }
     try {
-      await this.#readRecord(before, oldest, remaining, notes, note)
+      await this.#readRecord(before, oldest, remaining, notes, storeRead)
       await this.#fetchUnfetched(oldest, remaining, notes)
     } finally {
-      const { to, gap } = noted
-      if (unfetched.isChanged) await note({ to, gap })
+      const { to, gap } = lastStored
+      if (unfetched.isChanged) await storeRead({ to, gap })
     }
   }
 
@@ -131,41 +134,47 @@ export class MissedDeliveries {
     oldest: number,
     remaining: Remaining,
     notes: CatchUpNotes,
-    note: (read: DeliveriesRead) => Promise<void>,
+    storeRead: (read: DeliveriesRead) => Promise<void>,
   ): Promise<void> {
-    const until = (at: number): number => Math.max(oldest, at - marginMs)
-    // Everything from the cursor down to `to` remains, including what remained before.
-    const leave = (cursor: string, from: number): Promise<void> =>
-      note({ to, gap: { cursor, from } })
-    const newest = await this.#readRange(null, until(gap?.from ?? to), remaining, notes, leave)
+    const lowerLimit = (at: number): number => Math.max(oldest, at - marginMs)
+    // The gap goes from the cursor down to `to`, so it also covers an earlier gap.
+    const storeGap = (cursor: string, from: number): Promise<void> =>
+      storeRead({ to, gap: { cursor, from } })
+    const newest = await this.#readRange(
+      null,
+      lowerLimit(gap?.from ?? to),
+      remaining,
+      notes,
+      storeGap,
+    )
     if (newest === null) {
       notes.leaveOut('webhooks', 'only a GitHub App can read what GitHub sent')
       return
     }
     const { cursor, newestAt } = newest
     if (cursor !== null && newestAt !== null) {
-      await leave(cursor, newestAt)
+      await storeGap(cursor, newestAt)
       return
     }
     if (notes.isStopping()) return
     if (gap === null) {
-      if (newestAt !== null) await note({ to: newestAt, gap: null })
+      if (newestAt !== null) await storeRead({ to: newestAt, gap: null })
       return
     }
     const from = newestAt ?? gap.from
-    await leave(gap.cursor, from)
+    await storeGap(gap.cursor, from)
     try {
-      const keep = (reached: string): Promise<void> => leave(reached, from)
-      const older = await this.#readRange(gap.cursor, until(to), remaining, notes, keep)
-      if (older !== null && older.cursor !== null) await keep(older.cursor)
-      else if (!notes.isStopping()) await note({ to: from, gap: null })
+      const storeCursor = (reached: string): Promise<void> => storeGap(reached, from)
+      const older = await this.#readRange(gap.cursor, lowerLimit(to), remaining, notes, storeCursor)
+      if (older !== null && older.cursor !== null) await storeCursor(older.cursor)
+      else if (!notes.isStopping()) await storeRead({ to: from, gap: null })
     } catch (error) {
       if (!isGitHubError(error, 'invalid', 'not_found')) throw error
       notes.skip(
         'older webhooks',
         'GitHub no longer knows our place in the list; the next pass starts at the newest',
       )
-      await note({ to, gap: null })
+      await storeRead({ to, gap: null })
     }
   }
 
@@ -178,26 +187,28 @@ export class MissedDeliveries {
     since: number,
     remaining: Remaining,
     notes: CatchUpNotes,
-    keep: (cursor: string, newestAt: number) => Promise<void>,
+    storeCursor: (cursor: string, newestAt: number) => Promise<void>,
   ): Promise<RangeRead | null> {
     let cursor = begin
     let newestAt: number | null = null
     /** The first step with a webhook that could not be fetched: the next pass reads from there. */
-    let failed: { readonly cursor: string | null } | null = null
+    let firstFailed: { readonly cursor: string | null } | null = null
     for (;;) {
       const read = await this.#readStep(cursor, since, remaining, notes)
       if (read === null) return null
       newestAt ??= read.newestAt
-      if (!(await this.#fetch(read.missing.toReversed(), remaining, notes))) failed ??= { cursor }
+      if (!(await this.#fetch(read.missing.toReversed(), remaining, notes)))
+        firstFailed ??= { cursor }
       cursor = read.nextCursor
       const isFull = remaining.pages <= 0 || isUsedUp(remaining)
-      if (isFull && (cursor !== null || failed !== null)) notes.skip('older webhooks', nextGoesOn)
+      if (isFull && (cursor !== null || firstFailed !== null))
+        notes.skip('older webhooks', tooManyText)
       if (cursor === null || isFull || notes.isStopping()) break
-      if (failed === null && newestAt !== null) await keep(cursor, newestAt)
+      if (firstFailed === null && newestAt !== null) await storeCursor(cursor, newestAt)
     }
-    if (failed === null) return { cursor, newestAt }
+    if (firstFailed === null) return { cursor, newestAt }
     // If the very first step failed, the next pass begins there anyway.
-    return { cursor: failed.cursor, newestAt: failed.cursor === null ? null : newestAt }
+    return { cursor: firstFailed.cursor, newestAt: firstFailed.cursor === null ? null : newestAt }
   }
 
   async #readStep(begin: string | null, since: number, remaining: Remaining, notes: CatchUpNotes) {
@@ -234,16 +245,16 @@ export class MissedDeliveries {
     remaining: Remaining,
     notes: CatchUpNotes,
   ): Promise<boolean> {
-    let isAll = true
+    let areAllFetched = true
     for (const item of missing) {
       if (notes.isStopping() || isUsedUp(remaining)) return false
       if (await this.#fetchOne(item, remaining, notes)) continue
-      if (!remaining.unfetched.add(item, this.#options.store.now())) isAll = false
+      if (!remaining.unfetched.add(item, this.#options.store.now())) areAllFetched = false
     }
-    return isAll
+    return areAllFetched
   }
 
-  /** Comes last, so that no new webhook waits for these. */
+  /** Tries again what earlier passes could not fetch. Runs last, so that no new webhook waits. */
   async #fetchUnfetched(oldest: number, remaining: Remaining, notes: CatchUpNotes): Promise<void> {
     const { store } = this.#options
     const due = remaining.unfetched.due(store.now())
@@ -255,13 +266,13 @@ export class MissedDeliveries {
         notes.skip(`webhook ${guid}`, 'given up: GitHub could not give it and no longer keeps it')
         remaining.unfetched.remove(guid)
       } else if (notes.isStopping() || isUsedUp(remaining)) return
-      else if (await this.#fetchOne({ ...item, ...notKept }, remaining, notes))
+      else if (await this.#fetchOne({ ...item, ...notStored }, remaining, notes))
         remaining.unfetched.remove(guid)
-      else remaining.unfetched.add({ ...item, ...notKept }, store.now())
+      else remaining.unfetched.add({ ...item, ...notStored }, store.now())
     }
   }
 
-  /** False when GitHub could not give it. */
+  /** False when GitHub could not return it. */
   async #fetchOne(
     item: HookDeliveryItem,
     remaining: Remaining,
@@ -282,7 +293,7 @@ export class MissedDeliveries {
       const webhook = { webhookId: guid, event, headers, body, caughtUp: true, answered }
       const { inboxId, decision } = await intake.receive(webhook)
       if (decision !== 'duplicate') notes.ingested += 1
-      notes.entered.add(inboxId)
+      notes.inboxIds.add(inboxId)
       return true
     } catch (error) {
       const isRefused = error instanceof InvalidInputError

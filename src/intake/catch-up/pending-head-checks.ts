@@ -1,7 +1,6 @@
 /**
- * Head checks that are still to be made: GitHub is asked which of two heads is the newest. The
- * claim stored the question, and the first try failed or its process died. Each pass makes some of
- * them.
+ * Asks GitHub again which of two heads is the newest. A claim stored the question; then the first
+ * try failed, or its process died. Each pass asks some of the stored questions.
  */
 import type { CatchUpStore } from '../../store/catch-up-store.ts'
 import type { RunsService } from '../../runs/create-runs.ts'

@@ -67,8 +67,8 @@ function reconcilerOver(counts: FakeCounts) {
         blockIdentity: async (identity: string, until: number) => void blocks.set(identity, until),
       },
       catchUp: {
-        lastHeard: async () => null,
-        wasStateHeard: async () => null,
+        lastEvent: async () => null,
+        hasStateEvent: async () => null,
         repositoriesInUse: async (_since: number, limit: number) => {
           const sorted = all.toSorted(
             (a, b) => (looked.get(a.githubId) ?? 0) - (looked.get(b.githubId) ?? 0),

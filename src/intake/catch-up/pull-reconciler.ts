@@ -1,12 +1,12 @@
 /**
- * Compares pull requests on GitHub with what we know. A head without a webhook gets its run, and a
- * run whose pull request was closed without a webhook is cancelled. Checks only repositories that
- * send us webhooks, and only changes after this store's first start. Repositories without an event
- * for a month take turns, a few in each pass.
+ * Compares pull requests on GitHub with what we know. If the webhook of a new head was lost, the
+ * head gets its run. If the webhook of a closed pull request was lost, its run is cancelled. Checks
+ * only repositories that send us webhooks, and only changes after this store's first start.
+ * Repositories without an event for a month take turns, a few in each pass.
  *
  * What must hold: if an event arrived and led to nothing, nothing is started now. A list alone
- * cancels nothing: the pull request itself must say that it is closed. What a pass cannot finish is
- * named, and the next pass goes on with it.
+ * cancels nothing: GitHub is asked for the pull request itself, and must answer that it is closed.
+ * The report names what a pass cannot finish, and the next pass goes on with it.
  */
 import type { CatchUpStore, UsedRepository } from '../../store/catch-up-store.ts'
 import type { Clock } from '../../clock.ts'
@@ -24,24 +24,29 @@ import {
 } from './catch-up-report.ts'
 import type { Intake } from '../intake.ts'
 import { lastReceived, wasClosingReceived, type ReceivedStore } from './last-received.ts'
-import { missedOf, readPull, seenWebhook, type Missed } from './seen-pull.ts'
+import {
+  missedEventsOf,
+  readMissedEvent,
+  missedWebhook,
+  type MissedEvent,
+} from './missed-events.ts'
 import { threadLane } from '../events/webhook-event.ts'
 
 const usedWithinMs = 30 * 24 * 60 * 60_000
 const repositoriesMax = 200
-/** Of the repositories that were not used for longer. */
+/** How many repositories that were not used for longer are checked in one pass. */
 const quietMax = 10
 const pagesMax = 10
-/** GitHub's lists may be late. */
+/** GitHub's lists may show a change some time after it happened. */
 const marginMs = 15 * 60_000
 /** How often everything is checked, not only what changed since the last pass. */
-const wholeEveryMs = 60 * 60_000
+const fullCheckEveryMs = 60 * 60_000
 /** How many pull requests that are not in the list are asked for, with one request each. */
 const askedMax = 50
 
-/** Any action will do to find the events of a pull request. */
-const anything: Missed = { action: 'synchronize', baseWas: null }
-const closing: Missed = { action: 'closed', baseWas: null }
+/** Used to find the stored events of a pull request. The action makes no difference for that. */
+const anyEvent: MissedEvent = { action: 'synchronize', baseWas: null }
+const closedEvent: MissedEvent = { action: 'closed', baseWas: null }
 
 type ReconcilerStore = ReceivedStore &
   StorePart<{ upkeep: 'firstStartedAt'; runs: 'subjectsOf' | 'ahead' | 'list' }> &
@@ -58,14 +63,15 @@ export interface PullReconcilerOptions {
     Pick<GitHubCalls, 'identityOf' | 'ownIdentity'>
   readonly store: ReconcilerStore
   readonly intake: Pick<Intake, 'receive'>
-  readonly acts: Pick<ActPlanner, 'routesFor' | 'isDoneOn'>
+  readonly acts: Pick<ActPlanner, 'routesFor' | 'needsNoRun'>
   readonly clock: Clock
 }
 
-interface Mark {
+/** How far a repository was checked. */
+interface Progress {
   /** By GitHub's clock: changes before this time were checked. */
   readonly changedAt: number
-  readonly wholeAt: number
+  readonly fullCheckAt: number
   /** The part of the list that one pass could not read. */
   readonly remainder: Remainder | null
   /** The last pull request that was asked for because the list does not have it. */
@@ -89,7 +95,7 @@ interface Place extends RepositoryRef {
 
 export class PullReconciler {
   readonly #options: PullReconcilerOptions
-  readonly #marks = new Map<number, Mark>()
+  readonly #progress = new Map<number, Progress>()
 
   constructor(options: PullReconcilerOptions) {
     this.#options = options
@@ -104,7 +110,7 @@ export class PullReconciler {
     const { items, left } = await store.catchUp.repositoriesInUse(usedSince, repositoriesMax)
     for (const repository of items) {
       if (notes.isStopping()) return
-      await this.#safely(repository, since, notes)
+      await this.#reconcileSafely(repository, since, notes)
       // After a stop in the middle, the next pass begins with this repository.
       if (notes.isStopping()) return
       await store.catchUp.noteLooked(repository.githubId)
@@ -121,7 +127,7 @@ export class PullReconciler {
       if (notes.isStopping()) return
       // Earlier changes were checked while the repository was in use.
       const since = Math.max(firstAt, startOfSecond(repository.usedAt))
-      await this.#safely(repository, since, notes, (...about) => notes.leaveOut(...about))
+      await this.#reconcileSafely(repository, since, notes, (...about) => notes.leaveOut(...about))
       if (notes.isStopping()) return
       await catchUp.noteQuietLooked(repository)
     }
@@ -131,14 +137,14 @@ export class PullReconciler {
   }
 
   /** A repository that cannot be asked does not stop the others. */
-  async #safely(
-    of: UsedRepository,
+  async #reconcileSafely(
+    repository: UsedRepository,
     firstAt: number,
     notes: CatchUpNotes,
-    leave: CatchUpNotes['skip'] = (...about) => notes.skip(...about),
+    report: CatchUpNotes['skip'] = (...about) => notes.skip(...about),
   ): Promise<void> {
     const { github, store, clock } = this.#options
-    const place = { repo: of.name, repoGithubId: of.githubId }
+    const place = { repo: repository.name, repoGithubId: repository.githubId }
     // The App itself asks which installation the repository belongs to.
     let identity = github.ownIdentity
     try {
@@ -148,29 +154,35 @@ export class PullReconciler {
         blockedUntil = await store.outbox.blockedUntil(identity)
       }
       if (blockedUntil !== null) {
-        leave(of.name, waitText(blockedUntil))
+        report(repository.name, waitText(blockedUntil))
         return
       }
       notes.repositories += 1
       await this.#reconcile(place, firstAt, notes)
     } catch (error) {
       if (!(error instanceof GitHubError)) throw error
-      leave(of.name, errorText(error))
+      report(repository.name, errorText(error))
       if (error.kind !== 'rate_limited') return
       const until = limitEnd(error, clock, store)
       await store.outbox.blockIdentity(identity, until, 'rate_limited', 'catch-up')
     }
   }
 
-  /** After a stop the mark stays where it was. */
+  /** If the process stops in the middle, the progress is not stored. */
   async #reconcile(place: Place, firstAt: number, notes: CatchUpNotes): Promise<void> {
     const { store } = this.#options
-    const mark = this.#marks.get(place.repoGithubId)
-    const isDue = mark === undefined || Math.abs(store.now() - mark.wholeAt) > wholeEveryMs
+    const progress = this.#progress.get(place.repoGithubId)
+    const isDue =
+      progress === undefined || Math.abs(store.now() - progress.fullCheckAt) > fullCheckEveryMs
     // One full check is finished before the next begins.
-    const isWhole = mark === undefined || (isDue && mark.remainder === null)
-    const since = isWhole ? firstAt : Math.max(firstAt, mark.changedAt - marginMs)
-    const { listed, remainder } = await this.#changed(place, since, mark?.remainder ?? null, notes)
+    const isFullCheck = progress === undefined || (isDue && progress.remainder === null)
+    const since = isFullCheck ? firstAt : Math.max(firstAt, progress.changedAt - marginMs)
+    const { listed, remainder } = await this.#changedPulls(
+      place,
+      since,
+      progress?.remainder ?? null,
+      notes,
+    )
     notes.pullRequests += listed.length
     for (const pull of listed) {
       if (notes.isStopping()) return
@@ -180,24 +192,28 @@ export class PullReconciler {
     if (remainder !== null) {
       notes.skip(place.repo, `more than ${pagesMax * 100} changed; the next pass goes on`)
     }
-    const asksOn = mark?.askedTo ?? null
-    const asks = isWhole || asksOn !== null
-    const askedTo = asks ? await this.#checkActive(place, asksOn ?? 0, listed, notes) : null
+    const askedBefore = progress?.askedTo ?? null
+    const checksActive = isFullCheck || askedBefore !== null
+    const askedTo = checksActive
+      ? await this.#checkActive(place, askedBefore ?? 0, listed, notes)
+      : null
     if (notes.isStopping()) return
-    this.#marks.set(place.repoGithubId, {
-      changedAt: Math.max(mark?.changedAt ?? firstAt, ...listed.map((pull) => pull.updatedAt)),
-      wholeAt: isWhole ? store.now() : mark.wholeAt,
+    this.#progress.set(place.repoGithubId, {
+      changedAt: Math.max(progress?.changedAt ?? firstAt, ...listed.map((pull) => pull.updatedAt)),
+      fullCheckAt: isFullCheck ? store.now() : progress.fullCheckAt,
       remainder,
       askedTo,
     })
   }
 
-  /** What changed since then, followed by what an earlier pass did not read. */
-  async #changed(place: Place, since: number, left: Remainder | null, notes: CatchUpNotes) {
-    const first = await this.#pages(place, { page: 1, since }, notes)
-    // If the list is too long again, the next pass goes on from there and reaches the others too.
+  /** The pull requests that changed since then, followed by those an earlier pass did not read. */
+  async #changedPulls(place: Place, since: number, left: Remainder | null, notes: CatchUpNotes) {
+    const first = await this.#readPages(place, { page: 1, since }, notes)
+    // If these are too many again, the next pass goes on from there and reaches the others too.
     const goesOn = first.remainder === null && left !== null
-    const more = goesOn ? await this.#pages(place, left, notes) : { listed: [], remainder: null }
+    const more = goesOn
+      ? await this.#readPages(place, left, notes)
+      : { listed: [], remainder: null }
     const remainder = first.remainder ?? more.remainder
     const all = [...first.listed, ...more.listed]
     return {
@@ -211,7 +227,7 @@ export class PullReconciler {
   }
 
   /** A changed pull request moves to the front, so unread ones are on this page or a later one. */
-  async #pages(place: Place, from: Remainder, notes: CatchUpNotes): Promise<PagesRead> {
+  async #readPages(place: Place, from: Remainder, notes: CatchUpNotes): Promise<PagesRead> {
     const { since } = from
     const listed: ListedPull[] = []
     for (let page = from.page; page < from.page + pagesMax; page += 1) {
@@ -225,31 +241,31 @@ export class PullReconciler {
   }
 
   async #checkOpen(place: Place, pull: ListedPull, notes: CatchUpNotes): Promise<void> {
-    if ((await this.#wantedBy(place, pull)).length === 0) return
+    if ((await this.#missedStarts(place, pull)).length === 0) return
     // The list may be older than our newest event, so GitHub is asked for the pull request itself.
     const now = await this.#options.github.pull(place, pull.number)
     if (now?.state !== 'open') return
-    for (const missed of await this.#wantedBy(place, now)) {
-      await this.#enter(place, now, missed, notes)
+    for (const missed of await this.#missedStarts(place, now)) {
+      await this.#receive(place, now, missed, notes)
     }
   }
 
-  /** The missed events that explain its state, as far as some run type starts on them. */
-  async #wantedBy(place: Place, pull: ListedPull): Promise<readonly Missed[]> {
+  /** The missed events that explain the pull request's state and on which a run type starts. */
+  async #missedStarts(place: Place, pull: ListedPull): Promise<readonly MissedEvent[]> {
     const { store, acts } = this.#options
-    const received = await lastReceived(store, readPull(place, pull, anything))
+    const received = await lastReceived(store, readMissedEvent(place, pull, anyEvent))
     const subjects = await store.runs.subjectsOf(place.repo, pull.number, place.repoGithubId)
-    const served = new Set<string>()
-    const wanted: Missed[] = []
-    for (const missed of missedOf(pull, received, subjects)) {
-      const event = readPull(place, pull, missed)
-      const servedBefore = served.size
+    const servedTypes = new Set<string>()
+    const wanted: MissedEvent[] = []
+    for (const missed of missedEventsOf(pull, received, subjects)) {
+      const event = readMissedEvent(place, pull, missed)
+      const servedBefore = servedTypes.size
       for (const route of await acts.routesFor(event)) {
         const starts = route.to === 'start' || route.to === 'skip' || route.to === 'failure'
-        if (starts && !(await acts.isDoneOn(event, route))) served.add(route.type)
+        if (starts && !(await acts.needsNoRun(event, route))) servedTypes.add(route.type)
       }
-      // One missed event is enough for each type.
-      if (served.size > servedBefore) wanted.push(missed)
+      // Each type needs only one of the missed events.
+      if (servedTypes.size > servedBefore) wanted.push(missed)
     }
     return wanted
   }
@@ -259,7 +275,7 @@ export class PullReconciler {
     if (!(await this.#isWorkedOn(place, number))) return
     if (await wasClosingReceived(store, threadLane(place.repoGithubId, number))) return
     const pull = await github.pull(place, number)
-    if (pull?.state === 'closed') await this.#enter(place, pull, closing, notes)
+    if (pull?.state === 'closed') await this.#receive(place, pull, closedEvent, notes)
   }
 
   async #isWorkedOn({ repo, repoGithubId }: Place, number: number): Promise<boolean> {
@@ -310,11 +326,16 @@ export class PullReconciler {
     return numbers
   }
 
-  async #enter(place: Place, pull: ListedPull, missed: Missed, notes: CatchUpNotes): Promise<void> {
-    const webhook = seenWebhook(place, pull, missed)
+  async #receive(
+    place: Place,
+    pull: ListedPull,
+    missed: MissedEvent,
+    notes: CatchUpNotes,
+  ): Promise<void> {
+    const webhook = missedWebhook(place, pull, missed)
     const { inboxId, decision } = await this.#options.intake.receive(webhook)
     if (decision === 'duplicate') return
     notes.reconciled += 1
-    notes.entered.add(inboxId)
+    notes.inboxIds.add(inboxId)
   }
 }

@@ -6,7 +6,7 @@
 import type { UnfetchedDelivery } from '../../store/catch-up-store.ts'
 import type { HookDeliveryItem } from '../../github.ts'
 
-/** With more than these, reading stops instead: then GitHub itself is probably down. */
+/** If there are more, the pass stops reading, because GitHub itself is probably down. */
 const unfetchedMax = 100
 const firstWaitMs = 5 * 60_000
 const waitMsMax = 6 * 60 * 60_000

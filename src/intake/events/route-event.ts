@@ -4,7 +4,7 @@
  *
  *   rerunOn ─▶ rerun    on ─▶ start    closed ─▶ cancel    anything else ─▶ nothing
  *
- * A rerun also starts a head that has no run yet, so an event in both lists does what both say.
+ * A rerun also starts a head that has no run yet. So an event in both lists counts as a rerun.
  */
 import type { EventFilter } from '../../config.ts'
 import type { Role } from '../../domain/role.ts'
@@ -44,15 +44,15 @@ export function routeEvent(
   own: OwnAccount | null,
 ): readonly TypeRoute[] {
   return Object.entries(types).flatMap(([type, settings]) => {
-    const listened = intentOf(event, settings)
-    // Catch-up found it: nobody asked for a rerun.
+    const configuredIntent = intentOf(event, settings)
+    // Catch-up found this event, so nobody asked for a rerun.
     const startsOnly = event.reconciled && listensTo(settings.on, event)
-    const intent = startsOnly ? 'start' : listened
+    const intent = startsOnly ? 'start' : configuredIntent
     if (intent === null || !isForThisCheck(event, type, types)) return []
     if (intent === 'cancel') return [cancelOf(event, type)]
     const obstacle = obstacleTo(event, settings, intent, own)
     if (obstacle !== null) return [{ to: 'nothing', type, ...obstacle }]
-    return [ruleOf(event, type, settings) ?? { to: intent, type, by: settings.by }]
+    return [applyWhenRule(event, type, settings) ?? { to: intent, type, by: settings.by }]
   })
 }
 
@@ -103,7 +103,7 @@ function listensTo(filter: EventFilter, { name, action }: Kind): boolean {
 /** A rerequested check whose name is the status context of a type is for that type only. */
 function isForThisCheck({ check, name }: WebhookEvent, type: string, types: RunTypes): boolean {
   if (name !== 'check_run' || check?.name == null) return true
-  const named = Object.entries(types).find(([, of]) => of.statusContext === check.name)
+  const named = Object.entries(types).find(([, settings]) => settings.statusContext === check.name)
   return named === undefined || named[0] === type
 }
 
@@ -159,7 +159,11 @@ function waitsForReady({ on }: RunTypeSettings): boolean {
 }
 
 /** Null when the `when` rule allows it. GitHub's rerun button skips the rule. */
-function ruleOf(event: WebhookEvent, type: string, { when }: RunTypeSettings): TypeRoute | null {
+function applyWhenRule(
+  event: WebhookEvent,
+  type: string,
+  { when }: RunTypeSettings,
+): TypeRoute | null {
   const isButton = /^check_/.test(event.name) && event.action === 'rerequested'
   if (when === null || isButton) return null
   const { name, action, repo, sender, payload } = event

@@ -78,9 +78,9 @@ export interface PushFacts {
   readonly sha: string
 }
 
-export function readEvent(webhookId: string, stored: string, payload: unknown): WebhookEvent {
-  const reconciled = stored === reconcileEvent
-  const name = reconciled ? 'pull_request' : stored
+export function readEvent(webhookId: string, storedEvent: string, payload: unknown): WebhookEvent {
+  const reconciled = storedEvent === reconcileEvent
+  const name = reconciled ? 'pull_request' : storedEvent
   const repo = repoAt(payload, 'repository', 'full_name')
   const number = numberAt(payload, 'pull_request', 'number') ?? numberAt(payload, 'issue', 'number')
   const hasPullRequest = isObject(valueAt(payload, 'pull_request'))
@@ -118,7 +118,7 @@ export function eventKeyOf(event: WebhookEvent): string | null {
   const { action, repo, number, payload, head } = event
   const changedAt = updatedAt(payload)
   if (repo === null || number === null || changedAt === null) return null
-  const marks = [
+  const details = [
     textAt(payload, 'label', 'name'),
     textAt(payload, 'assignee', 'login'),
     textAt(payload, 'requested_reviewer', 'login'),
@@ -131,7 +131,7 @@ export function eventKeyOf(event: WebhookEvent): string | null {
     valueAt(payload, 'changes') ?? null,
     head,
   ]
-  const parts = JSON.stringify([storedName(event), action, changedAt, ...marks])
+  const parts = JSON.stringify([storedName(event), action, changedAt, ...details])
   // The key begins with the lane, so the index is written in one place for each lane.
   return `${laneOf(event)} ${hash('sha256', parts, 'base64url')}`
 }
@@ -179,7 +179,7 @@ function senderOf(payload: unknown): Sender | null {
   return { login, id, type: textAt(payload, 'sender', 'type') }
 }
 
-/** Events in which a person writes a command about the commits they saw. */
+/** Whether a person writes a command in this event, about the commits that the person saw. */
 export const isCommand = (name: string): boolean => commandEvents.has(name)
 
 const commandEvents = new Set([

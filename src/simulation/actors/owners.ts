@@ -18,9 +18,9 @@ export class Owners implements ActorKind {
   readonly #followers: RepositoryFollowers
   #names = 0
 
-  constructor(world: World, others: RepositoryFollowers) {
+  constructor(world: World, followers: RepositoryFollowers) {
     this.#world = world
-    this.#followers = others
+    this.#followers = followers
     this.#random = world.random.fork()
   }
 

@@ -14,7 +14,7 @@ import { WebhookFaults } from './webhook-faults.ts'
 export interface FaultKind {
   /** Adds one fault, which happens now or later. */
   inject(): void
-  /** Ends all faults of this kind; what they held back arrives. */
+  /** Ends all faults of this kind. Requests and webhooks that they held back arrive. */
   clear(): void
 }
 

@@ -7,7 +7,7 @@ import type { SeededRandom } from '../seeded-random.ts'
 import type { World } from '../world.ts'
 import type { FaultKind } from './fault-injector.ts'
 
-const anything = /^(GET|POST|PATCH|PUT|DELETE) \/repos/
+const anyRequest = /^(GET|POST|PATCH|PUT|DELETE) \/repos/
 const writes = /^(POST|PATCH|PUT|DELETE) \/repos/
 
 export class LimitFaults implements FaultKind {
@@ -22,7 +22,7 @@ export class LimitFaults implements FaultKind {
 
   inject(): void {
     if (this.#random.chance(50)) return this.#addSimultaneousLimits()
-    const route = this.#random.chance(80) ? writes : anything
+    const route = this.#random.chance(80) ? writes : anyRequest
     this.#add(this.#oneLimit(), { route, nth: this.#random.between(1, 4), times: 1 })
   }
 
@@ -46,14 +46,18 @@ export class LimitFaults implements FaultKind {
     ])()
   }
 
-  /** The long wait is answered first: the short ones after it must not shorten the block. */
+  /** The long wait is answered first. The later answers must not shorten the block. */
   #addSimultaneousLimits(): void {
     const random = this.#random
     const nth = random.pick([1, 1, 2])
     const afterMs = random.between(300, 4000)
-    this.#add(this.#lateLimit(random.between(60, 120), afterMs), { route: anything, nth, times: 1 })
+    this.#add(this.#lateLimit(random.between(60, 120), afterMs), {
+      route: anyRequest,
+      nth,
+      times: 1,
+    })
     const short = this.#lateLimit(random.between(1, 5), afterMs + random.between(500, 4000))
-    this.#add(short, { route: anything, nth, times: random.between(1, 3) })
+    this.#add(short, { route: anyRequest, nth, times: random.between(1, 3) })
   }
 
   #lateLimit(retryAfterSeconds: number, afterMs: number): Fault {

@@ -53,7 +53,7 @@ export class NodeFaults implements FaultKind {
     this.#planned.push({
       step,
       pattern: pickPattern(step, random),
-      // After a crash nobody knows the outcome, so only a pause can make it arrive too late.
+      // A crash loses the outcome. Only a pause can make the outcome arrive too late.
       kind: random.pick(
         step === 'before end attempt' ? ['pause', 'pause', 'crash'] : ['crash', 'pause'],
       ),
@@ -87,7 +87,7 @@ export class NodeFaults implements FaultKind {
     const { time } = this.#world
     const random = this.#random
     this.#world.countFault(`node ${kind}`)
-    // Within the lease of the delivery that it sends, or well past it.
+    // A short pause ends before the lease of the delivery expires, a long one well after that.
     const isLong = random.chance(isAttemptStep(step) ? 80 : 50)
     const pauseMs = isLong ? random.between(21_000, 60_000) : random.between(500, 15_000)
     if (kind === 'pause') {

@@ -1,4 +1,7 @@
-/** Rule 6: a target keeps one comment, the lowest of several; comments of others stay untouched. */
+/**
+ * Rule 6: a target keeps one comment; of several, the one with the lowest id. Comments of other
+ * people are never changed.
+ */
 import type { SimulatedComment } from '../../simulator/index.ts'
 import type { DeliveryFact, Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
@@ -24,7 +27,7 @@ export function checkOneComment(facts: Facts, world: World, findings: Findings):
     })
     checkLowestKept(comments, world, where, findings)
     if (delivery.status !== 'SENT' || live.length > 0 || isExcused(delivery, facts, world)) continue
-    // A person who deletes it after its last update wants it gone; an update would create it again.
+    // A person may delete the comment after its last update. Only another update creates it again.
     const wasDeletedByPerson = (comments.at(-1)?.deletedBy ?? world.ourLogin) !== world.ourLogin
     const isEdited = comments.some(({ deletedAt }) => deletedAt === null)
     findings.check('6', wasDeletedByPerson || isEdited, () => {
@@ -40,7 +43,7 @@ function isOfTwinRun(commentId: number, delivery: DeliveryFact, facts: Facts): b
   return other !== undefined && areOfTwinRuns(other, delivery, facts)
 }
 
-/** A comment that we removed was a duplicate: a lower one of ours existed at that time. */
+/** We may remove a comment only as a duplicate: one of ours with a lower id must have existed. */
 function checkLowestKept(
   comments: readonly SimulatedComment[],
   { ourLogin }: World,
@@ -62,7 +65,7 @@ function checkLowestKept(
 
 const idOf = ({ id }: SimulatedComment): number => id
 
-/** Also comments whose present text has no marker: any earlier version counts. */
+/** All comments that ever had the delivery's marker, also if their present text has none. */
 function commentsOf(delivery: DeliveryFact, facts: Facts, world: World): SimulatedComment[] {
   const repo = repoOf(delivery, facts, world)
   return world.github.allComments(repo, delivery.thread ?? 0).filter((comment) => {
@@ -108,7 +111,9 @@ export function checkPublications(
     if (delivery === undefined || isExcused(delivery, facts, world)) continue
     // The run was superseded before its check run was shown.
     if (delivery.kind === 'state' && delivery.reason === 'never_announced') continue
-    const wasPublished = textsOf(delivery, facts, world).some((shown) => shown.includes(text))
+    const wasPublished = textsOf(delivery, facts, world).some((published) =>
+      published.includes(text),
+    )
     findings.check(
       '7',
       wasPublished,

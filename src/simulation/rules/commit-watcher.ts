@@ -29,13 +29,13 @@ export class CommitWatcher {
     world.onRestored = () => this.#startOver()
   }
 
-  /** Commits of one moment share one check: nothing is committed while it runs. */
+  /** Commits of the same moment share one check. Nothing is committed while a check runs. */
   async check(): Promise<void> {
     this.#checking ??= this.#checkNow().finally(() => (this.#checking = null))
     await this.#checking
   }
 
-  /** After a restore older versions are right, so nothing from before is compared. */
+  /** After a restore, older versions are correct. So nothing is compared with the time before. */
   async #startOver(): Promise<void> {
     this.#previous.clear()
     const [last] = await this.#world.memory.select('SELECT max(id) AS id FROM audit')

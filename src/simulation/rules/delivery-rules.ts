@@ -1,4 +1,4 @@
-/** Rules 2 and 12 for deliveries: an audit row says what closed each, and never a late outcome. */
+/** Rules 2 and 12 for deliveries: an audit row says what closed each, and no late outcome did. */
 import type { AuditFact, Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 

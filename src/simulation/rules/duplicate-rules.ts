@@ -1,7 +1,7 @@
 /**
  * Rule 8b for reviews and check runs, which cannot be deleted. If the look before the second create
- * could find the first, there must be no second. A first one that took effect only after that look,
- * or that a lagging list hid, is a known limit.
+ * could find the first one, there must be no second. There are two known limits: the first one took
+ * effect only after that look, or a lagging list did not show it.
  */
 import type { DeliveryFact, Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
@@ -48,7 +48,7 @@ function isCreateOf({ received }: TracedRequest, { marker_key: key }: DeliveryFa
 
 /**
  * A restore made the store forget that this check run is completed. A completed check run cannot
- * show work in progress, so a run that works again rightly creates another one.
+ * show work in progress, so it is correct that a run which works again creates another one.
  */
 function completionIsForgotten(
   first: TracedRequest,

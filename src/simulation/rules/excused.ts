@@ -31,10 +31,10 @@ export function isExcused(delivery: DeliveryFact, facts: Facts, world: World): b
 export function isForWrongRepository(delivery: DeliveryFact, facts: Facts, world: World): boolean {
   const { status, reason, run_id: runId, repository_id: repositoryId } = delivery
   if (status !== 'FAILED' || reason !== 'not_found') return false
-  const meant = world.excuses.claimedRepository(runId)
-  const found = githubIdOf(repositoryId, facts)
-  if (meant === null || found === null || meant === found) return false
-  const pulls = world.pulls.filter(({ repo }) => repo.id === found)
+  const claimedId = world.excuses.claimedRepository(runId)
+  const foundId = githubIdOf(repositoryId, facts)
+  if (claimedId === null || foundId === null || claimedId === foundId) return false
+  const pulls = world.pulls.filter(({ repo }) => repo.id === foundId)
   return !pulls.some(({ number }) => number === delivery.thread)
 }
 
@@ -47,9 +47,16 @@ function wasCommitHidden({ status, reason, sha }: DeliveryFact, world: World): b
 
 /** A locked thread refuses new comments and reviews; existing comments can be edited. */
 function isRefused(delivery: DeliveryFact, facts: Facts, { excuses }: World): boolean {
-  const { status, reason, thread, repository_id: of, purged: includeRetired, channel } = delivery
+  const {
+    status,
+    reason,
+    thread,
+    repository_id: ourRepositoryId,
+    purged: includeRetired,
+    channel,
+  } = delivery
   if (status !== 'FAILED' || !refusalReasons.has(reason ?? '')) return false
-  const repositoryId = githubIdOf(of, facts)
+  const repositoryId = githubIdOf(ourRepositoryId, facts)
   if (repositoryId === null) return false
   const isOfThread = channel === 'github-comment' || channel === 'github-review'
   const threads = isOfThread && reason === 'forbidden' ? [null, thread] : [null]
@@ -65,8 +72,8 @@ function isClosedByOperator(
   if (!excuses.wasClosedByOperator(id)) return false
   const operatorType =
     status === 'SKIPPED' ? 'operator.delivery_skipped' : 'operator.delivery_confirmed'
-  const last = audit.findLast(({ delivery_id: of, type }) => {
-    return of === id && (closingTypes.has(type) || type === operatorType)
+  const last = audit.findLast(({ delivery_id: deliveryId, type }) => {
+    return deliveryId === id && (closingTypes.has(type) || type === operatorType)
   })
   return last?.type === operatorType
 }

@@ -9,7 +9,7 @@ import type { World } from '../world.ts'
 import { isExcused } from './excused.ts'
 import { repoOf, targetOf } from './places.ts'
 
-/** The contract's table of results, written again here: the product's own table proves nothing. */
+/** The contract's results, repeated here so that a mistake in the product's table is noticed. */
 interface ExpectedOutput {
   readonly status: 'success' | 'failure' | 'error'
   readonly check: string
@@ -36,8 +36,8 @@ const byState: Readonly<Record<string, ExpectedOutput>> = {
 
 export function expectedOutput(run: RunFact): ExpectedOutput | null {
   if (run.state === 'succeeded') return byVerdict[run.verdict ?? 'success'] ?? null
-  const known = run.state === 'failed' ? byError[run.error_code ?? ''] : undefined
-  return known ?? byState[run.state] ?? null
+  const outputOfError = run.state === 'failed' ? byError[run.error_code ?? ''] : undefined
+  return outputOfError ?? byState[run.state] ?? null
 }
 
 /** Error codes of runs that are stored only for the record: they announce nothing. */
@@ -83,7 +83,7 @@ export function checkStatuses(facts: Facts, world: World, findings: Findings): v
   }
 }
 
-/** The delivery that has the target now, where this one gave it up in a merge of repositories. */
+/** The delivery that has the target now: another one if this one lost it in a merge. */
 function targetHolder(delivery: DeliveryFact, { deliveries }: Facts): DeliveryFact {
   const target = targetOf(delivery)
   if (target === delivery.target) return delivery
@@ -113,7 +113,7 @@ function ownersOf(delivery: DeliveryFact, facts: Facts): readonly RunFact[] {
     : newest
 }
 
-/** All of them, where none has a result. */
+/** The newest run that has a result; all runs if none has one. */
 export function newestWithResult(runs: readonly RunFact[]): readonly RunFact[] {
   const newest = runs.findLast(({ state }) => !withoutResult.has(state))
   return newest === undefined ? runs : [newest]

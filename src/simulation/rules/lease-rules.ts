@@ -4,7 +4,7 @@ import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
 import { tracedRequests, type TracedRequest } from './traced-requests.ts'
 
-/** From the contract, written again here: the product's own constant proves nothing. */
+/** The contract's value, repeated here so that a wrong constant in the product is noticed. */
 const deliveryLeaseMs = 20_000
 
 export function checkLeases(facts: Facts, world: World, findings: Findings): void {

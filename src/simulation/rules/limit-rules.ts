@@ -3,7 +3,7 @@ import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
 import { tracedRequests, type TracedRequest } from './traced-requests.ts'
 
-/** Until every node knows of the block; requests that were begun before may still be sent. */
+/** The time until every node knows of the block. Until then a node may still send a request. */
 const graceMs = 12_000
 
 export function checkLimits(world: World, findings: Findings): void {
@@ -49,8 +49,8 @@ const isPublishing = ({ received }: TracedRequest): boolean =>
 function identityOf({ received }: TracedRequest, { isApp, repositories }: World): string {
   if (!isApp) return 'account'
   const [, owner, id] = /^\/(?:repos\/([^/]+)|repositories\/(\d+))\//.exec(received.path) ?? []
-  const known = repositories.find((repo) => String(repo.id) === id)
-  return owner ?? known?.name.split('/')[0] ?? ''
+  const repository = repositories.find((repo) => String(repo.id) === id)
+  return owner ?? repository?.name.split('/')[0] ?? ''
 }
 
 interface Limit {

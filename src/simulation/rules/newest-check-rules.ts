@@ -19,32 +19,34 @@ export function checkNewestChecks(facts: Facts, world: World, findings: Findings
 }
 
 function checkPlace(sample: DeliveryFact, facts: Facts, world: World, findings: Findings): void {
-  const there = facts.deliveries.filter((delivery) => {
+  const deliveries = facts.deliveries.filter((delivery) => {
     return delivery.channel === 'github-check' && placeOf(delivery) === placeOf(sample)
   })
   const runs = facts.runs
-    .filter(({ id }) => there.some(({ run_id: runId }) => runId === id))
+    .filter(({ id }) => deliveries.some(({ run_id: runId }) => runId === id))
     .filter(({ error_code: code }) => !recordOnlyReasons.includes(code ?? ''))
     .toSorted((a, b) => a.claim_fence - b.claim_fence)
-  const [shown, ...others] = newestWithResult(runs)
-  if (shown === undefined || others.length > 0 || expectedOutput(shown) === null) return
-  const isUnknown = there.some((delivery) => {
+  const [expectedRun, ...others] = newestWithResult(runs)
+  if (expectedRun === undefined || others.length > 0 || expectedOutput(expectedRun) === null) return
+  const isUnknown = deliveries.some((delivery) => {
     return delivery.status === 'FAILED' || isExcused(delivery, facts, world)
   })
-  if (isUnknown || cannotBeShownAgain(shown, runs) || !wasSent(shown, there)) return
+  if (isUnknown || cannotBeShownAgain(expectedRun, runs) || !wasSent(expectedRun, deliveries))
+    return
   const repo = repoOf(sample, facts, world)
   const name = nameOf(sample)
   const checks = world.github
     .checkRuns(repo, sample.sha ?? '')
     .filter((check) => check.name === name)
   // Holdfast cannot know of check runs that a restore has lost, and one may be the newest.
-  const keys = new Set(there.map(({ marker_key: key }) => key))
+  const keys = new Set(deliveries.map(({ marker_key: key }) => key))
   if (checks.some(({ externalId }) => !keys.has(externalId ?? ''))) return
   const newest = checks.toSorted((a, b) => a.id - b.id).at(-1)
-  const wanted = expectedOutput(shown)?.check
+  const wanted = expectedOutput(expectedRun)?.check
   findings.check('5', newest?.conclusion === wanted, () => {
     const where = `${name} of ${repo}@${(sample.sha ?? '').slice(0, 7)}`
-    return `the newest check ${where} is ${newest?.conclusion}, not ${wanted} (run ${shown.id})`
+    const expected = `${wanted} (run ${expectedRun.id})`
+    return `the newest check ${where} is ${newest?.conclusion}, not ${expected}`
   })
 }
 
@@ -52,8 +54,8 @@ function checkPlace(sample: DeliveryFact, facts: Facts, world: World, findings: 
 const cannotBeShownAgain = ({ purged }: RunFact, runs: readonly RunFact[]): boolean =>
   purged || runs.some((run) => run.purged)
 
-const wasSent = ({ id, round }: RunFact, there: readonly DeliveryFact[]): boolean =>
-  there.some(({ target, status }) => {
+const wasSent = ({ id, round }: RunFact, deliveries: readonly DeliveryFact[]): boolean =>
+  deliveries.some(({ target, status }) => {
     return target.startsWith(`check ${id} ${round} `) && status === 'SENT'
   })
 

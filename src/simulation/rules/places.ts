@@ -8,8 +8,8 @@ export function repoOf(
   world: World,
 ): string {
   const githubId = githubIdOf(id, facts)
-  const known = world.repositories.find((repo) => repo.id === githubId)
-  if (known !== undefined) return known.name
+  const repository = world.repositories.find((repo) => repo.id === githubId)
+  if (repository !== undefined) return repository.name
   // Holdfast does not know yet which repository has this name.
   for (const [name, repositoryId] of facts.names) if (repositoryId === id) return name
   return 'nobody/nothing'
@@ -20,6 +20,6 @@ export function githubIdOf(id: string, { repositories }: Facts): number | null {
   return null
 }
 
-/** The original target, also of a delivery that gave it up when two repository rows were merged. */
+/** The original target, also of a delivery that lost it when two repository rows were merged. */
 export const targetOf = ({ id, target }: DeliveryFact): string =>
   target.replace(` (copy ${id})`, '')

@@ -48,7 +48,7 @@ function isRefused({ received }: TracedRequest): boolean {
   return received.status !== null && received.status >= 300 && received.status < 500
 }
 
-/** A slow body may also have come too late. */
+/** A slow body counts too, because it may have come too late. */
 const isDoubtful = (request: TracedRequest): boolean =>
   isUnanswered(request) || request.received.fault === 'slow-body'
 
@@ -60,14 +60,14 @@ export function checkRepeatedStatuses(facts: Facts, world: World, findings: Find
     if (sent !== undefined && !isDoubtful({ received, sent })) continue
     doubtful.add(`${received.path.split('/').at(-1)} ${contentKeyOf(received)}`)
   }
-  // A node that crashed after it stored the attempt may have sent nothing: nobody can know. An
-  // attempt of a row that gave up its target in a merge is never ended.
+  // If a node crashed after it stored the attempt, nobody knows whether it sent the request. An
+  // attempt of a row that lost its target in a merge is never ended.
   const inDoubt = new Set(
     facts.attempts
       .filter(({ outcome, late }) => outcome === null || outcome === 'in_doubt' || late === 1)
       .map((attempt) => attempt.delivery_id),
   )
-  // By target: the attempt may belong to a row that gave its target up in a merge.
+  // By target, because the attempt may belong to a row that lost its target in a merge.
   const targets = new Set(facts.deliveries.filter(({ id }) => inDoubt.has(id)).map(targetOf))
   // An operator closed it, so the store does not know what GitHub shows.
   const closedByOperator = new Set(
@@ -98,7 +98,7 @@ export function checkRepeatedStatuses(facts: Facts, world: World, findings: Find
   }
 }
 
-/** The status from before the restore may have changed since, so Holdfast rightly sets it again. */
+/** The status may have changed since the copy was made, so it is correct to set it again. */
 function isRepeatAfterRestore(
   { id }: DeliveryFact,
   before: SimulatedStatus,

@@ -11,13 +11,13 @@ export interface TracedRequest {
 export function tracedRequests({ github, sent }: World): readonly TracedRequest[] {
   return github.requests
     .flatMap((received) => {
-      const known = sent.get(received.headers['x-request-id'] ?? '')
-      return known === undefined ? [] : [{ received, sent: known }]
+      const sentRequest = sent.get(received.headers['x-request-id'] ?? '')
+      return sentRequest === undefined ? [] : [{ received, sent: sentRequest }]
     })
     .toSorted((a, b) => a.sent.decidedAt - b.sent.decidedAt || a.received.index - b.received.index)
 }
 
-/** Names the list that would show what this request creates or reads; null where none does. */
+/** Names the list that shows what this request creates or reads; null if there is no such list. */
 export function listOf({ method, path, body }: ReceivedRequest, world: World): string | null {
   const [, repo = '', below = ''] =
     /^\/(repos\/[^/]+\/[^/]+|repositories\/\d+)\/(.*)$/.exec(path) ?? []

@@ -1,7 +1,7 @@
 /**
  * Twin runs: two runs of the same pair of commits, claimed under two names before Holdfast knew
- * that both are one repository. The outputs of the first stay, and a completed check run cannot be
- * opened again, so the second rightly publishes its own.
+ * that both are one repository. The outputs of the first run stay, and a completed check run cannot
+ * be opened again. So it is correct that the second run publishes its own outputs.
  */
 import type { ReceivedRequest, SimulatedCheckRun } from '../../simulator/index.ts'
 import type { DeliveryFact, Facts } from '../facts.ts'
@@ -30,13 +30,13 @@ function deliveryMadeBy(
   world: World,
 ): DeliveryFact | undefined {
   return facts.deliveries.find((delivery) => {
-    const { provider_id: known, thread, channel } = delivery
+    const { provider_id: providerId, thread, channel } = delivery
     const repo = repoOf(delivery, facts, world)
     const made =
       channel === 'github-review'
         ? world.github.reviews(repo, thread ?? 0).find(({ request }) => request === index)
         : checksOf(delivery, facts, world).find(({ requests }) => requests[0] === index)
-    return made !== undefined && String(made.id) === known
+    return made !== undefined && String(made.id) === providerId
   })
 }
 

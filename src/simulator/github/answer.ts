@@ -24,7 +24,7 @@ export function answerOf(
   }
 }
 
-/** A refusal without a documentation page gets the route's page; null stands for no page at all. */
+/** A refusal without a documentation page gets the route's page; null means no page at all. */
 export function replyOf({ status, body, headers }: Refusal, route: Route | null): Reply {
   const { documentation_url: given, ...fields } = body
   const routePage = route === null ? docsUrl : `${docsUrl}/${route.docs}`

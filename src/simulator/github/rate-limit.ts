@@ -49,14 +49,14 @@ export function createRateLimits(world: World, limits: ContentLimits): RateLimit
 
   function usageOf(key: string): Usage {
     const now = world.nowMs()
-    const fresh = {
+    const newUsage = {
       windowEndsAt: now + hourMs,
       used: 0,
       exhaustedUntil: 0,
       block: null,
       writes: [],
     }
-    const usage = usages.get(key) ?? fresh
+    const usage = usages.get(key) ?? newUsage
     usages.set(key, usage)
     if (usage.windowEndsAt <= now) Object.assign(usage, { windowEndsAt: now + hourMs, used: 0 })
     return usage
@@ -109,14 +109,16 @@ function waitBeforeWrite(usage: Usage, limits: ContentLimits, now: number): numb
   usage.writes = usage.writes.filter((at) => at > now - hourMs)
   const waitForWindow = (max: number | undefined, windowMs: number): number => {
     if (max === undefined) return 0
-    const within = usage.writes.filter((at) => at > now - windowMs)
-    const freeing = within.at(-max)
-    return within.length < max || freeing === undefined ? 0 : freeing + windowMs - now
+    const writesInWindow = usage.writes.filter((at) => at > now - windowMs)
+    const blockingWrite = writesInWindow.at(-max)
+    return writesInWindow.length < max || blockingWrite === undefined
+      ? 0
+      : blockingWrite + windowMs - now
   }
   const last = usage.writes.at(-1)
-  const spaced = last === undefined ? 0 : last + (limits.spacing ?? 0) - now
+  const waitForSpacing = last === undefined ? 0 : last + (limits.spacing ?? 0) - now
   return Math.max(
-    spaced,
+    waitForSpacing,
     waitForWindow(limits.perMinute, minuteMs),
     waitForWindow(limits.perHour, hourMs),
   )

@@ -39,7 +39,7 @@ export interface GitHubSimulator extends GitHubUserActions, GitHubInspection {
   /** How many requests were received on a route, or match a function. */
   count(which: string | ((received: ReceivedRequest) => boolean)): number
   /** Calls `observer` for every event that GitHub would send a webhook for. */
-  observe(observer: (happening: GitHubEvent) => void): () => void
+  observe(observer: (event: GitHubEvent) => void): () => void
   /** The hooks and their deliveries; `sendWebhooks` adds a hook. */
   readonly hooks: HookRegistry
   /** Connections pass their requests to this. */

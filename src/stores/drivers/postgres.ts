@@ -41,8 +41,8 @@ export class PostgresDriver implements Driver {
     lockFree: (table: string) => raw(`FOR UPDATE OF ${table} SKIP LOCKED`),
     keepUnchanged: raw('FOR SHARE'),
     auditOrder: raw('seq'),
-    placesAudits: true,
-    statementsTravel: true,
+    numbersAuditsLater: true,
+    needsRoundTrips: true,
   } as const
   readonly #options: PostgresDriverOptions
 

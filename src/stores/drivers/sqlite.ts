@@ -16,7 +16,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Clock } from '../../clock.ts'
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Scheduler } from '../../scheduler.ts'
-import type { Driver, OnRepeat, OnTogether } from '../driver.ts'
+import type { Driver, OnRepeat, OnBatch } from '../driver.ts'
 import { driveNow, LostRace } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { raw } from '../sql.ts'
@@ -43,7 +43,7 @@ export interface SqliteDriverOptions {
   readonly clock: Clock
   readonly scheduler: Scheduler
   readonly onClose: () => void
-  readonly onTogether?: OnTogether
+  readonly onBatch?: OnBatch
   readonly onRepeat?: OnRepeat
 }
 
@@ -53,8 +53,8 @@ export class SqliteDriver implements Driver {
     lockFree: () => raw(''),
     keepUnchanged: raw(''),
     auditOrder: raw('id'),
-    placesAudits: false,
-    statementsTravel: false,
+    numbersAuditsLater: false,
+    needsRoundTrips: false,
   } as const
   readonly #options: SqliteDriverOptions
   readonly #writer: Connection
@@ -140,7 +140,7 @@ export class SqliteDriver implements Driver {
     this.#busySince = null
     this.#queue = this.#queue.slice(members.length)
     if (this.#queue.length > 0) this.#planFlush()
-    this.#options.onTogether?.('group', members.length)
+    this.#options.onBatch?.('group', members.length)
     const outcomes = this.#runGroup(members)
     members.forEach((member, i) => answerMember(member, outcomes?.[i] ?? this.#runAlone(member)))
   }

@@ -29,10 +29,10 @@ interface Waiting<Request, Answer> {
 }
 
 export interface BatcherOptions<Request, Answer> {
-  /** `beside`: done alone, it delays nobody and may take long; a batch must be quick. */
+  /** `isAlone`: a single request outside the batches. It delays nobody, so it may take long. */
   readonly run: (
     requests: readonly Request[],
-    beside: boolean,
+    isAlone: boolean,
   ) => Promise<readonly BatchAnswer<Answer>[]>
   readonly keyOf: (request: Request) => string
   readonly scheduler: Scheduler

@@ -27,9 +27,9 @@ export class Presence {
   readonly #continuity = new Continuity()
   #begun = false
   #serves = false
-  /** Of any server. */
+  /** The last sign of life of any server. */
   #aliveAt: number | null = null
-  #saidAt: number | null = null
+  #aliveStoredAt: number | null = null
   #restoredAt: number | null = null
   #correcting: Promise<void> | null = null
 
@@ -70,7 +70,7 @@ export class Presence {
     const now = this.#driver.now()
     this.#notice(stored, now)
     await this.correct()
-    await this.#say(stored, now)
+    await this.#storeSigns(stored, now)
   }
 
   /**
@@ -98,21 +98,22 @@ export class Presence {
     this.#continuity.learn(interruptions, now)
   }
 
-  async #say(stored: Stored, now: number): Promise<void> {
+  async #storeSigns(stored: Stored, now: number): Promise<void> {
     const own = this.#continuity.interruptions
     const known = new Set(stored.interruptions.map(({ endedAt }) => endedAt))
     // An interruption that ends in the future would grow with every read.
-    const isOff = stored.interruptions.some(({ endedAt }) => endedAt > now)
-    const isNews = isOff || own.some(({ endedAt }) => !known.has(endedAt))
+    const endsInFuture = stored.interruptions.some(({ endedAt }) => endedAt > now)
+    const hasNewInterruptions = endsInFuture || own.some(({ endedAt }) => !known.has(endedAt))
     // A clock that was set back must not keep the sign of life in the future.
-    const sinceSaid = this.#saidAt === null ? Infinity : Math.abs(now - this.#saidAt)
-    const isTime = this.#serves && sinceSaid >= aliveEveryMs
-    if (!isNews && !isTime) return
+    const sinceStoredMs =
+      this.#aliveStoredAt === null ? Infinity : Math.abs(now - this.#aliveStoredAt)
+    const isAliveDue = this.#serves && sinceStoredMs >= aliveEveryMs
+    if (!hasNewInterruptions && !isAliveDue) return
     await this.#driver.transact(function* (): Verb<void> {
-      if (isNews) yield* addInterruptions(own, now)
-      if (isTime) yield* writeState('alive_at', String(now))
+      if (hasNewInterruptions) yield* addInterruptions(own, now)
+      if (isAliveDue) yield* writeState('alive_at', String(now))
     })
-    if (isTime) this.#saidAt = now
+    if (isAliveDue) this.#aliveStoredAt = now
   }
 }
 
@@ -128,7 +129,7 @@ function* readStored(): Verb<Stored> {
   }
 }
 
-/** To what others may have added meanwhile. */
+/** Adds them to what other processes may have stored meanwhile. */
 function* addInterruptions(own: readonly Interruption[], now: number): Verb<void> {
   const stored = parse(yield* lockState('interruptions', '[]'))
   yield* writeState('interruptions', JSON.stringify(recentOf([...stored, ...own], now)))

@@ -6,7 +6,7 @@ import {
   getAudits,
   latestAudit,
   listAudit,
-  placeAudits,
+  numberAudits,
 } from '../verbs/audit/audit-order.ts'
 import type { VerbContext } from '../verbs/context.ts'
 import type { VerbRunner } from './verb-runner.ts'
@@ -31,22 +31,22 @@ export class SqlAudit implements port.AuditStore {
     return await this.#runner.read(() => getAudits(this.#context, ids))
   }
 
-  async after(order: number, filter: port.AuditFilter, limit: number): Promise<port.AuditBite> {
+  async after(order: number, filter: port.AuditFilter, limit: number): Promise<port.AuditBatch> {
     await this.number()
     return await this.#runner.read(() => auditAfter(this.#context, order, filter, limit))
   }
 
   async latestOrder(): Promise<number> {
     const found = await this.#latest()
-    if (!found.unplaced) return found.order
+    if (!found.hasUnnumbered) return found.order
     await this.#numberAll()
     return (await this.#latest()).order
   }
 
   async number(): Promise<void> {
-    if (!this.#context.dialect.placesAudits) return
-    const { unplaced } = await this.#latest()
-    if (unplaced) await this.#numberAll()
+    if (!this.#context.dialect.numbersAuditsLater) return
+    const { hasUnnumbered } = await this.#latest()
+    if (hasUnnumbered) await this.#numberAll()
   }
 
   #latest() {
@@ -54,6 +54,6 @@ export class SqlAudit implements port.AuditStore {
   }
 
   async #numberAll(): Promise<void> {
-    while (await this.#runner.transact(placeAudits));
+    while (await this.#runner.transact(numberAudits));
   }
 }

@@ -3,7 +3,7 @@ import type { Claim } from '../../domain/claim.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import type * as port from '../../store.ts'
 import { Batcher } from './batcher.ts'
-import type { OnTogether } from '../driver.ts'
+import type { OnBatch } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { claimRuns, subjectOf } from '../verbs/runs/claim-runs.ts'
 import { receiveWebhooks } from '../verbs/inbox/receive-webhooks.ts'
@@ -15,7 +15,7 @@ const batchPatienceMs = 2000
 export interface SqlBatchesOptions {
   readonly runner: VerbRunner
   readonly scheduler: Scheduler
-  readonly onTogether: OnTogether | undefined
+  readonly onBatch: OnBatch | undefined
 }
 
 export class SqlBatches {
@@ -28,25 +28,25 @@ export class SqlBatches {
     this.#options = options
     const { runner, scheduler } = options
     const { driver, context } = runner
-    const batches = { scheduler, evenSizes: driver.dialect.statementsTravel, underWayMax: 2 }
+    const batches = { scheduler, evenSizes: driver.dialect.needsRoundTrips, underWayMax: 2 }
     this.claims = new Batcher<Claim, port.ClaimAnswer>({
-      run: (claims, beside) =>
-        this.#run(claims, beside && subjectOf, () => claimRuns(context, claims)),
+      run: (claims, isAlone) =>
+        this.#run(claims, isAlone && subjectOf, () => claimRuns(context, claims)),
       keyOf: subjectOf,
       ...batches,
       batchMax: 32,
     })
     this.received = new Batcher<port.NewWebhook, port.ReceivedWebhook>({
-      run: (webhooks, beside) =>
-        this.#run(webhooks, beside && laneOf, () => receiveWebhooks(context, webhooks)),
+      run: (webhooks, isAlone) =>
+        this.#run(webhooks, isAlone && laneOf, () => receiveWebhooks(context, webhooks)),
       keyOf: laneOf,
       ...batches,
       batchMax: 64,
       gatherTurns: 8,
     })
     this.finished = new Batcher<port.DecidedWebhook, port.FinishedWebhook>({
-      run: (decided, beside) =>
-        this.#run(decided, beside && laneOf, () => finishWebhooks(context, decided)),
+      run: (decided, isAlone) =>
+        this.#run(decided, isAlone && laneOf, () => finishWebhooks(context, decided)),
       keyOf: laneOf,
       ...batches,
       batchMax: 64,
@@ -59,20 +59,22 @@ export class SqlBatches {
     for (const batcher of [this.received, this.finished, this.claims]) await batcher.drain()
   }
 
-  /** `beside`: a single request that waits for somebody's lock; it takes turns by its key. */
+  /**
+   * `keyIfAlone`: for a single request that waits for somebody's lock. It takes turns by this key.
+   */
   #run<R, T>(
     requests: readonly R[],
-    beside: ((request: R) => string) | false,
+    keyIfAlone: ((request: R) => string) | false,
     verb: () => Verb<readonly T[]>,
   ): Promise<readonly T[]> {
-    const { runner, onTogether } = this.#options
-    onTogether?.('batch', requests.length)
+    const { runner, onBatch } = this.#options
+    onBatch?.('batch', requests.length)
     const [first] = requests
     // A batch that waits for a lock gives up soon and is split, so only one request keeps waiting.
-    if (beside === false || first === undefined) {
+    if (keyIfAlone === false || first === undefined) {
       return runner.driver.transact(verb, batchPatienceMs)
     }
-    return runner.inTurn(beside(first), () => runner.transact(verb))
+    return runner.inTurn(keyIfAlone(first), () => runner.transact(verb))
   }
 }
 

@@ -1,9 +1,9 @@
-/** What catching up asks of the store. */
+/** The store's verbs for catch-up. */
 import type * as port from '../../store/catch-up-store.ts'
-import type { HeardHead, InboxEntry } from '../../domain/inbox.ts'
+import type { EventHead, InboxEntry } from '../../domain/inbox.ts'
 import type { Verb } from '../sql.ts'
 import { forgetHeadCheck, headChecksWaiting } from '../tables/head-check-table.ts'
-import { heardHeads, knownWebhooks, lastHeard, wasStateHeard } from '../tables/inbox-table.ts'
+import { eventHeads, knownWebhooks, lastEvent, hasStateEvent } from '../tables/inbox-table.ts'
 import { noteLooked, quietRepositories, repositoriesInUse } from '../tables/repository-table.ts'
 import { readState, writeState } from '../tables/state-table.ts'
 import { takeHeadCheck } from '../verbs/runs/take-head-check.ts'
@@ -20,16 +20,16 @@ export class SqlCatchUp implements port.CatchUpStore {
     return this.#runner.read(() => knownWebhooks(webhookIds))
   }
 
-  heardHeads(filter: port.HeardFilter, limit: number): Promise<readonly HeardHead[]> {
-    return this.#runner.read(() => heardHeads(filter, limit))
+  eventHeads(filter: port.LaneEventFilter, limit: number): Promise<readonly EventHead[]> {
+    return this.#runner.read(() => eventHeads(filter, limit))
   }
 
-  lastHeard(filter: port.HeardFilter): Promise<InboxEntry | null> {
-    return this.#runner.read(() => lastHeard(filter))
+  lastEvent(filter: port.LaneEventFilter): Promise<InboxEntry | null> {
+    return this.#runner.read(() => lastEvent(filter))
   }
 
-  wasStateHeard(lane: string, state: 'open' | 'closed'): Promise<boolean | null> {
-    return this.#runner.read(() => wasStateHeard(lane, state))
+  hasStateEvent(lane: string, state: 'open' | 'closed'): Promise<boolean | null> {
+    return this.#runner.read(() => hasStateEvent(lane, state))
   }
 
   repositoriesInUse(since: number, limit: number): Promise<port.UsedRepositories> {
@@ -41,7 +41,7 @@ export class SqlCatchUp implements port.CatchUpStore {
     return this.#runner.read(function* () {
       const after = (yield* readState('quiet_looked_to')) ?? ''
       const found = yield* quietRepositories(since, after, limit, now)
-      // Behind the last one it begins anew.
+      // After the last one, it starts again with the first.
       return found.items.length === 0 ? yield* quietRepositories(since, '', limit, now) : found
     })
   }

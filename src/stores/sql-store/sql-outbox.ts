@@ -148,7 +148,7 @@ export class SqlOutbox implements port.OutboxStore {
       : await this.#runner.read(() => beforeInLine(runId, line))
   }
 
-  placed(id: string): Promise<port.PlacedDelivery | null> {
+  deliveryWithPlace(id: string): Promise<port.PlacedDelivery | null> {
     return this.#runner.read(function* () {
       const delivery = yield* selectDelivery(id)
       return delivery === null ? null : ((yield* withPlaces([delivery]))[0] ?? null)
@@ -265,7 +265,7 @@ export class SqlOutbox implements port.OutboxStore {
     return this.#runner.transact(() => closeForgotten(this.#context, limit))
   }
 
-  closeRest(): Promise<boolean> {
+  closeRemaining(): Promise<boolean> {
     return this.#runner.transact(() => closeRemaining(this.#context))
   }
 }

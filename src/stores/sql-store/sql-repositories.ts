@@ -6,7 +6,7 @@ import {
   isLearnt,
   learnRepository,
   nameKnowledge,
-  type Lesson,
+  type RepositoryFact,
 } from '../verbs/repositories/repositories.ts'
 import type { VerbRunner } from './verb-runner.ts'
 
@@ -30,10 +30,10 @@ export class SqlRepositories implements port.RepositoryStore {
     return this.#learn({ name, githubId, at, actor, isUnverified: true })
   }
 
-  async #learn(lesson: Lesson): Promise<NameKnowledge> {
+  async #learn(fact: RepositoryFact): Promise<NameKnowledge> {
     const { context } = this.#runner
-    if (await this.#runner.read(() => isLearnt(context, lesson))) return 'known'
-    return await this.#runner.transact(() => learnRepository(context, lesson))
+    if (await this.#runner.read(() => isLearnt(context, fact))) return 'known'
+    return await this.#runner.transact(() => learnRepository(context, fact))
   }
 
   nameKnowledge(name: string, githubId: number): Promise<NameKnowledge> {
@@ -48,7 +48,7 @@ export class SqlRepositories implements port.RepositoryStore {
     return this.#runner.read(() => repositoryById(id))
   }
 
-  named(name: string): Promise<port.KnownRepository | null> {
+  getByName(name: string): Promise<port.KnownRepository | null> {
     return this.#runner.read(() => repositoryByName(name))
   }
 }

@@ -6,7 +6,7 @@ import { makeId } from '../../ids.ts'
 import type { Random } from '../../random.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import type { Store } from '../../store.ts'
-import type { Driver, OnTogether } from '../driver.ts'
+import type { Driver, OnBatch } from '../driver.ts'
 import type { VerbContext } from '../verbs/context.ts'
 import { correctTimes } from '../verbs/upkeep/correct-times.ts'
 import { Presence } from './presence.ts'
@@ -29,7 +29,7 @@ const turnPatienceMs = 30_000
 export interface SqlStoreOptions {
   readonly random: Random
   readonly scheduler: Scheduler
-  readonly onTogether?: OnTogether | undefined
+  readonly onBatch?: OnBatch | undefined
   readonly publishing?: PublishingRules | undefined
   /** What runs are announced on, and what may be published. */
   readonly channels: readonly ChannelDeclaration[]
@@ -48,18 +48,18 @@ export class SqlStore implements Store {
   readonly #batches: SqlBatches
 
   constructor(driver: Driver, options: SqlStoreOptions) {
-    const { scheduler, onTogether } = options
+    const { scheduler, onBatch } = options
     const presence = new Presence(driver, (byMs) => correctTimes(driver, context, byMs))
     const context = contextOf(driver, presence, options)
     const turns = { scheduler, mostAtOnce: mostInTurn, patienceMs: turnPatienceMs }
     const runner = new VerbRunner(
       driver,
       context,
-      driver.dialect.statementsTravel ? new Turns(turns) : null,
+      driver.dialect.needsRoundTrips ? new Turns(turns) : null,
     )
     const beforeDue = (): Promise<void> => presence.correct()
     this.#driver = driver
-    this.#batches = new SqlBatches({ runner, scheduler, onTogether })
+    this.#batches = new SqlBatches({ runner, scheduler, onBatch })
     this.runs = new SqlRuns(runner, this.#batches.claims, beforeDue)
     this.inbox = new SqlInbox(runner, this.#batches, beforeDue)
     this.outbox = new SqlOutbox(runner, beforeDue)

@@ -41,12 +41,12 @@ export class SqlUpkeep implements port.UpkeepStore {
     const { driver, context } = this.#runner
     const recorded = await driver.transact(function* () {
       yield* writeStateOnce('first_started_at', String(context.now()))
-      // Before anything can be signed with it: so every backup has it.
+      // The key exists before anything is signed with it, so every backup contains it.
       yield* ensureMarkerKey(context)
       yield* noticeBackup(context)
       return (yield* writeStateOnce('mode', mode)) as port.StoreMode
     })
-    // Also what a process before this one has begun to note.
+    // Continues a noting that an earlier process has begun.
     await noteAll(driver, context)
     await driver.transact(() => noteServed(context))
     return recorded

@@ -25,46 +25,46 @@ export class Turns {
   readonly #options: TurnsOptions
   /** Keys in use, each with the waiters behind it. */
   readonly #lanes = new Map<string, Fifo<Waiter>>()
-  readonly #atTheDoor = new Fifo<Waiter>()
-  #atWork = 0
+  readonly #waitingForRoom = new Fifo<Waiter>()
+  #running = 0
 
   constructor(options: TurnsOptions) {
     this.#options = options
   }
 
   async take<T>(key: string, work: () => Promise<T>): Promise<T> {
-    await this.#inLane(key)
+    await this.#waitInLane(key)
     try {
-      await this.#throughDoor()
+      await this.#waitForRoom()
       try {
         return await work()
       } finally {
-        this.#atWork--
-        this.#letIn()
+        this.#running--
+        this.#startNext()
       }
     } finally {
-      this.#nextInLane(key)
+      this.#startNextInLane(key)
     }
   }
 
-  async #inLane(key: string): Promise<void> {
+  async #waitInLane(key: string): Promise<void> {
     const lane = this.#lanes.get(key)
     if (lane === undefined) this.#lanes.set(key, new Fifo())
     else await this.#waitIn(lane)
   }
 
-  #nextInLane(key: string): void {
+  #startNextInLane(key: string): void {
     const lane = this.#lanes.get(key)
     if (lane === undefined || !beginNext(lane)) this.#lanes.delete(key)
   }
 
-  async #throughDoor(): Promise<void> {
-    if (this.#atWork < this.#options.mostAtOnce) this.#atWork++
-    else await this.#waitIn(this.#atTheDoor)
+  async #waitForRoom(): Promise<void> {
+    if (this.#running < this.#options.mostAtOnce) this.#running++
+    else await this.#waitIn(this.#waitingForRoom)
   }
 
-  #letIn(): void {
-    if (beginNext(this.#atTheDoor)) this.#atWork++
+  #startNext(): void {
+    if (beginNext(this.#waitingForRoom)) this.#running++
   }
 
   #waitIn(line: Fifo<Waiter>): Promise<void> {

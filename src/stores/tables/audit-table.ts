@@ -5,23 +5,28 @@ import { LostRace } from '../driver.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
 import { inPieces, join, padded, sql, tuples } from '../sql.ts'
 
-/** What one decision tells of itself, in order. */
+/** The audit rows of one decision, in order. */
 export interface Decision {
   readonly drafts: readonly AuditDraft[]
-  /** What led to the decision; null where no row tells of it. */
+  /** The audit row that led to the decision; null if there is none. */
   readonly causeId: number | null
 }
 
-/** Each first row names what led to its decision, the others name the first. Answers their ids. */
+/**
+ * The first row of a decision names its cause, and the others name the first row. Returns their
+ * ids.
+ */
 export function* insertDecisions(decisions: readonly Decision[], now: number): Verb<number[][]> {
-  const told = decisions.filter(({ drafts }) => drafts.length > 0)
+  const nonEmpty = decisions.filter(({ drafts }) => drafts.length > 0)
   const firsts = yield* insertRows(
-    told.flatMap(({ drafts, causeId }) => drafts.slice(0, 1).map((draft) => ({ draft, causeId }))),
+    nonEmpty.flatMap(({ drafts, causeId }) =>
+      drafts.slice(0, 1).map((draft) => ({ draft, causeId })),
+    ),
     now,
   )
-  const firstIds = new Map(told.map((decision, i) => [decision, firsts[i] ?? 0]))
+  const firstIds = new Map(nonEmpty.map((decision, i) => [decision, firsts[i] ?? 0]))
   const others = yield* insertRows(
-    told.flatMap((decision) => {
+    nonEmpty.flatMap((decision) => {
       const causeId = firstIds.get(decision) ?? null
       return decision.drafts.slice(1).map((draft) => ({ draft, causeId }))
     }),
@@ -35,7 +40,7 @@ export function* insertDecisions(decisions: readonly Decision[], now: number): V
   })
 }
 
-/** One decision; answers the ids of its rows. */
+/** Returns the ids of the decision's rows. */
 export function* insertDecision(
   drafts: readonly AuditDraft[],
   causeId: number | null,
@@ -45,7 +50,7 @@ export function* insertDecision(
   return ids ?? []
 }
 
-/** Rows that the same thing led to. Answers the new ids in the order of the drafts. */
+/** Inserts rows that have the same cause. Returns the new ids in the order of the drafts. */
 export function* insertAudits(
   drafts: readonly AuditDraft[],
   causeId: number | null,
@@ -57,7 +62,7 @@ export function* insertAudits(
   )
 }
 
-/** A row that is a decision of its own. */
+/** Inserts a decision that has only this row. */
 export function* insertAudit(draft: AuditDraft, causeId: number | null, now: number): Verb<number> {
   const [id] = yield* insertAudits([draft], causeId, now)
   if (id === undefined) throw new LostRace('an audit row was not stored')
@@ -72,7 +77,7 @@ interface RowToInsert {
 function* insertRows(drafts: readonly RowToInsert[], now: number): Verb<number[]> {
   const rows = drafts.map(({ draft, causeId }) => [
     now,
-    // No row has the id 0: it is the fence of a run that nobody was granted yet.
+    // No row has the id 0: it is the fence of a run that was never granted.
     causeId === 0 ? null : causeId,
     draft.type,
     draft.actor,
@@ -93,7 +98,7 @@ function* insertRows(drafts: readonly RowToInsert[], now: number): Verb<number[]
   return ids.toSorted((a, b) => a - b)
 }
 
-/** Why the claim was granted whose row this is. */
+/** The reason in the audit row of a claim. */
 export function* claimReasonAt(id: number): Verb<ClaimReason | null> {
   const [row] = yield sql`SELECT data FROM audit WHERE id = ${id}`
   if (row === undefined) return null
@@ -101,10 +106,10 @@ export function* claimReasonAt(id: number): Verb<ClaimReason | null> {
   return reason ?? null
 }
 
-/** What led to decisions about a webhook: its arrival, and a later wish to decide it again. */
+/** The audit rows that led to decisions about a webhook: its arrival and a later replay request. */
 export interface WebhookCauses {
   readonly arrivedId: number
-  /** The wish if there is one, else the arrival. */
+  /** The replay request if there is one, otherwise the arrival. */
   readonly newestId: number
 }
 
@@ -122,7 +127,7 @@ export function* webhookCauses(inboxIds: readonly string[]): Verb<Map<string, We
   )
 }
 
-/** How a run ended last, for what is closed after that in another transaction. */
+/** The audit row of a run's last end, for outputs that a later transaction closes. */
 export function* lastEndOf(runId: string): Verb<number | null> {
   const [row] = yield sql`SELECT max(id) AS ended FROM audit WHERE run_id = ${runId}
     AND type IN ('run.succeeded', 'run.failed', 'run.cancelled', 'run.skipped', 'run.superseded')`

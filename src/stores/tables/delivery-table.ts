@@ -83,7 +83,7 @@ const attempt = table<DeliveryAttempt>(
   { flags: ['late'] },
 )
 
-/** What it takes to count and name them; without what they say, which may be large. */
+/** The columns that are needed to count and list deliveries, without the large ones. */
 export type DeliveryOutline = Pick<
   Delivery,
   | 'id'
@@ -173,7 +173,7 @@ export function* selectNamed(runId: string, name: string, round: number): Verb<D
   return found ?? null
 }
 
-/** Another than this one. */
+/** Whether the run has another open message. */
 export function* hasMessageWaiting(runId: string, except: string): Verb<boolean> {
   const rows = yield sql`SELECT id FROM delivery
     WHERE run_id = ${runId} AND kind = 'message' AND status = 'PENDING' AND id <> ${except}
@@ -181,14 +181,17 @@ export function* hasMessageWaiting(runId: string, except: string): Verb<boolean>
   return rows.length > 0
 }
 
-/** The place of the last in a run's line, which stays there until the transaction ends. */
+/**
+ * The place of the last message in a run's line. The row cannot change before this transaction
+ * ends.
+ */
 export function* lastInLine(runId: string, keepUnchanged: Sql): Verb<number | null> {
   const [row] = yield sql`SELECT line FROM delivery
     WHERE run_id = ${runId} AND line IS NOT NULL ORDER BY line DESC LIMIT 1 ${keepUnchanged}`
   return row === undefined ? null : Number(row['line'])
 }
 
-/** Of these, those in a line that do not wait in it: the run of each. */
+/** The runs of those deliveries that are in a line and do not wait in it. */
 export function* runsOfFirstInLine(ids: readonly string[]): Verb<string[]> {
   if (ids.length === 0) return []
   const rows = yield sql`SELECT run_id FROM delivery
@@ -203,7 +206,7 @@ export function* firstWaitingInLine(runId: string): Verb<Delivery | null> {
   return found ?? null
 }
 
-/** The one right before this place in a run's line. */
+/** The message right before this place in a run's line. */
 export function* beforeInLine(runId: string, line: number): Verb<Delivery | null> {
   const [found] = yield* selectDeliveries(
     sql`run_id = ${runId} AND line IS NOT NULL AND line < ${line} ORDER BY line DESC LIMIT 1`,
@@ -211,7 +214,7 @@ export function* beforeInLine(runId: string, line: number): Verb<Delivery | null
   return found ?? null
 }
 
-/** The next one's turn in a queue. */
+/** The turn of the next further message in a queue. */
 export function* firstTurn(queue: string): Verb<number | null> {
   const [row] = yield sql`SELECT turn FROM delivery
     WHERE queue = ${queue} AND priority = ${priorities.further}
@@ -226,7 +229,7 @@ export function* lastTurnOf(runId: string, queue: string): Verb<number | null> {
   return row?.['turn'] == null ? null : Number(row['turn'])
 }
 
-/** The first to go of a priority. */
+/** The next delivery of a priority. */
 export function* firstInQueue(queue: string, priority: number): Verb<QueueHead | null> {
   const [row] = yield sql`SELECT id, queue, priority, waits_since, due_at FROM delivery
     WHERE queue = ${queue} AND priority = ${priority} ORDER BY turn, waits_since LIMIT 1`
@@ -234,8 +237,8 @@ export function* firstInQueue(queue: string, priority: number): Verb<QueueHead |
 }
 
 /**
- * The first of each priority of each queue, in one statement: it steps along the index from queue
- * to queue, however long each of them is.
+ * The first delivery of each priority in each queue. One statement steps along the index from queue
+ * to queue, so the length of a queue does not matter.
  */
 export function* selectQueueHeads(): Verb<QueueHead[]> {
   const rows = yield sql`WITH RECURSIVE queues (name) AS (
@@ -258,7 +261,7 @@ export function* selectQueueHeads(): Verb<QueueHead[]> {
   return rows.map((row) => head.decode(row))
 }
 
-/** When the first of each priority is due that stands in no queue. */
+/** When the first delivery of each priority is due, without those in queues. */
 export function* selectDueTimes(): Verb<number[]> {
   const first = (priority: number): Sql => sql`(SELECT due_at FROM delivery
     WHERE due_at IS NOT NULL AND queue IS NULL AND priority = ${priority}
@@ -270,8 +273,8 @@ export function* selectDueTimes(): Verb<number[]> {
 }
 
 /**
- * Writes deliveries as they should be, rows that exist first. One that changed since it was read,
- * or whose target somebody else made meanwhile, is a lost race.
+ * Writes deliveries, existing rows first. If a row changed since it was read, or another
+ * transaction created the target meanwhile, the race is lost.
  */
 export function* writeDeliveries(deliveries: readonly Delivery[]): Verb<Delivery[]> {
   const raised = deliveries.map((item) => ({ ...withQueueFields(item), rev: item.rev + 1 }))
@@ -301,14 +304,14 @@ export function* insertAttempt(item: DeliveryAttempt): Verb<void> {
     VALUES (${join(attempt.encode(item))})`
 }
 
-/** False when it has an outcome already: the first one stands. */
+/** False if it already has an outcome, which then stays. */
 export function* writeOutcome(item: DeliveryAttempt): Verb<boolean> {
   const written = yield sql`UPDATE delivery_attempt SET ${attempt.assign(item)}
     WHERE id = ${item.id} AND outcome IS NULL RETURNING id`
   return written.length > 0
 }
 
-/** What really came of one that was taken for lost. */
+/** Stores the real outcome of an attempt that was recorded as lost. */
 export function* keepLateOutcome(item: DeliveryAttempt): Verb<void> {
   yield sql`UPDATE delivery_attempt SET ${attempt.assign(item)}
     WHERE id = ${item.id}`

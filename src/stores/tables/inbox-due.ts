@@ -20,14 +20,14 @@ export const partiesReadMax = 32
 export const lanesMax = 64
 const triedMax = 16
 
-export function* dueEntries(now: number, asked: DueRequest = {}): Verb<DueWebhooks> {
-  const walked = yield* walkParties(asked.after ?? '')
+export function* dueEntries(now: number, request: DueRequest = {}): Verb<DueWebhooks> {
+  const walked = yield* walkParties(request.after ?? '')
   const due = walked.filter(({ firstAt }) => firstAt <= now)
   const read = due.slice(0, partiesReadMax)
   const entries: InboxEntry[] = []
   const lanesTo = new Map<string, string | null>()
   for (const { party } of read) {
-    const lanes = yield* untriedLanes(party, asked.lanesAfter?.get(party) ?? '')
+    const lanes = yield* untriedLanes(party, request.lanesAfter?.get(party) ?? '')
     const hasMore = lanes.length === lanesMax
     lanesTo.set(party, hasMore ? (lanes.at(-1)?.lane ?? null) : null)
     const firsts = lanes.map(({ arrival }) => arrival)

@@ -4,11 +4,11 @@
  */
 import {
   repositoryKeyOf,
-  type HeardHead,
+  type EventHead,
   type InboxEntry,
   type TypeOutcome,
 } from '../../domain/inbox.ts'
-import type { HeardFilter } from '../../store/catch-up-store.ts'
+import type { LaneEventFilter } from '../../store/catch-up-store.ts'
 import type { InboxBacklog, NewWebhook, WebhookBody } from '../../store.ts'
 import type { Param, Row, Sql, Verb } from '../sql.ts'
 import { inPieces, join, padded, raw, sql, tuples } from '../sql.ts'
@@ -232,24 +232,24 @@ export function* selectBody(arrival: number): Verb<WebhookBody | null> {
 }
 
 /** Heads that events of this lane named, the latest by GitHub's clock first. */
-export function* heardHeads(filter: HeardFilter, limit: number): Verb<HeardHead[]> {
+export function* eventHeads(filter: LaneEventFilter, limit: number): Verb<EventHead[]> {
   const rows = yield sql`SELECT event_at, head_sha, CASE WHEN makes_head = 0 THEN 'mention'
       WHEN event = 'reconcile' THEN 'look' ELSE 'event' END AS made_by
-    FROM inbox WHERE head_sha IS NOT NULL AND ${heard(filter)} LIMIT ${limit}`
+    FROM inbox WHERE head_sha IS NOT NULL AND ${laneEvents(filter)} LIMIT ${limit}`
   return rows.map((row) => ({
     at: Number(row['event_at']),
     headSha: row['head_sha'] as string,
-    by: row['made_by'] as HeardHead['by'],
+    by: row['made_by'] as EventHead['by'],
   }))
 }
 
-export function* lastHeard(filter: HeardFilter): Verb<InboxEntry | null> {
-  const [last] = yield* selectEntries(sql`${heard(filter)} LIMIT 1`)
+export function* lastEvent(filter: LaneEventFilter): Verb<InboxEntry | null> {
+  const [last] = yield* selectEntries(sql`${laneEvents(filter)} LIMIT 1`)
   return last ?? null
 }
 
 /** The latest by GitHub's clock first. Only pull request events have a `pr_state`. */
-function heard({ lane, made, actions }: HeardFilter): Sql {
+function laneEvents({ lane, made, actions }: LaneEventFilter): Sql {
   const isMade = made === true ? raw('AND makes_head = 1') : raw('')
   const isOne =
     actions === undefined
@@ -260,8 +260,8 @@ function heard({ lane, made, actions }: HeardFilter): Sql {
 }
 
 /** By the last event that opened or closed it, unless a later event contradicts it. */
-export function* wasStateHeard(lane: string, state: 'open' | 'closed'): Verb<boolean | null> {
-  const acted = yield* lastHeard({ lane, actions: ['opened', 'reopened', 'closed'] })
+export function* hasStateEvent(lane: string, state: 'open' | 'closed'): Verb<boolean | null> {
+  const acted = yield* lastEvent({ lane, actions: ['opened', 'reopened', 'closed'] })
   if (acted !== null && (acted.action === 'closed') !== (state === 'closed')) return false
   const others = yield sql`SELECT id FROM inbox WHERE lane = ${lane} AND pr_state <> ${state}
     AND event_at > ${acted?.eventAt ?? -1} LIMIT 1`

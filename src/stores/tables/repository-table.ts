@@ -101,12 +101,15 @@ export function* repositoriesInUse(since: number, limit: number): Verb<UsedRepos
   return { items, left: Number(rows[0]?.['total'] ?? 0) - items.length }
 }
 
-/** Looked at less often than this. */
+/** A quiet repository is checked at most this often. */
 const quietEveryMs = 60 * 60_000
-/** How many are named of those that are left for later. */
+/** How many of the remaining ones are named. */
 const namedMax = 3
 
-/** By when they were last used, which does not change while they are quiet; `after`: a place. */
+/**
+ * In the order of last use, which does not change while they are quiet. `after`: a place in that
+ * order.
+ */
 export function* quietRepositories(
   since: number,
   after: string,
@@ -132,7 +135,7 @@ function readPlace(place: string): { readonly usedAt: number; readonly id: strin
   return { usedAt: Number(usedAt), id }
 }
 
-/** With what tells of it, a claim or GitHub, and only every few minutes: most write nothing. */
+/** Stored at most every few minutes, so most calls write nothing. */
 export function* noteUse(ids: readonly string[], now: number): Verb<void> {
   if (ids.length === 0) return
   yield sql`UPDATE repository SET used_at = ${now} WHERE id IN (${join(padded(ids))})
@@ -143,13 +146,16 @@ export function* noteLooked(githubId: number, now: number): Verb<void> {
   yield sql`UPDATE repository SET looked_at = ${now} WHERE github_id = ${githubId}`
 }
 
-/** After the clock was set back: a look in the future would put it last for as long. */
-export function* lookedAtMost(now: number): Verb<void> {
+/**
+ * After the clock was set back: a check time in the future would put the repository last until
+ * then.
+ */
+export function* limitLookTimes(now: number): Verb<void> {
   yield sql`UPDATE repository SET looked_at = ${now} WHERE looked_at > ${now}`
 }
 
-/** The same for the times of names: whatever is heard from now on would seem older. */
-export function* heardAtMost(now: number): Verb<void> {
+/** The same for the times of names: everything that GitHub says from now on would seem older. */
+export function* limitNameTimes(now: number): Verb<void> {
   yield sql`UPDATE repository SET named_at = ${now} WHERE named_at > ${now}`
   yield sql`UPDATE repository_name SET heard_at = ${now} WHERE heard_at > ${now}`
 }
@@ -161,8 +167,7 @@ export function* repositoryByGithubId(githubId: number): Verb<Repository | null>
 }
 
 /**
- * Answers when the name was last heard; null where it is not known. Whoever else would give it away
- * waits for our commit.
+ * Locks the name until our commit. Returns when GitHub last used it; null if the name is unknown.
  */
 export function* lockName(name: string): Verb<{ readonly heardAt: number | null } | null> {
   const [row] = yield sql`UPDATE repository_name SET heard_at = heard_at WHERE name = ${name}
@@ -176,7 +181,10 @@ export function* lockRepository(githubId: number): Verb<Repository | null> {
   return row === undefined ? null : decode(row)
 }
 
-/** Whoever else holds it waits for our commit, and then reads what we have written. */
+/**
+ * Locks the repository. Other transactions that lock it wait for our commit and then read what we
+ * wrote.
+ */
 export function* holdRepository(id: string): Verb<void> {
   yield sql`UPDATE repository SET named_at = named_at WHERE id = ${id}`
 }
@@ -193,7 +201,10 @@ export function* fillInGithubId(id: string, githubId: number): Verb<void> {
   yield sql`UPDATE repository SET github_id = ${githubId} WHERE id = ${id}`
 }
 
-/** With no holder it must be new: where another made it meanwhile, all is read again. */
+/**
+ * Without a holder the name must be new. If another transaction created it meanwhile, the insert
+ * fails and the verb runs again.
+ */
 export function* giveName(
   name: string,
   id: string,
@@ -213,14 +224,14 @@ export function* setName(id: string, name: string, namedAt: number | null): Verb
   yield sql`UPDATE repository SET name = ${name}, named_at = ${namedAt} WHERE id = ${id}`
 }
 
-/** Only a caller has called it so: before anything is written there, GitHub is asked. */
+/** Only a caller used this name. GitHub is asked before anything is written there. */
 export function* noteUnverifiedName(id: string, name: string): Verb<void> {
   yield sql`INSERT INTO told_name (repository_id, name) VALUES ${tuples([[id, name]])}
     ON CONFLICT (repository_id, name) DO NOTHING`
 }
 
 export function* isUnverifiedName(id: string, name: string): Verb<boolean> {
-  const rows = yield sql`SELECT 1 AS told FROM told_name
+  const rows = yield sql`SELECT 1 AS found FROM told_name
     WHERE repository_id = ${id} AND name = ${name}`
   return rows.length > 0
 }

@@ -1,6 +1,6 @@
 /**
- * A table's columns in one order, once: rows are read into objects and objects written as rows by
- * the same list, so that a column cannot be forgotten on one side.
+ * The columns of a table, listed once. Rows are read and written by the same list, so no column can
+ * be forgotten on one side.
  */
 import type { Param, Row } from '../sql.ts'
 import { raw, Sql } from '../sql.ts'
@@ -15,7 +15,7 @@ interface Forms<T> {
 
 export interface Table<T> {
   readonly columns: Sql
-  /** For rows whose key the database makes. */
+  /** For rows whose key the database creates. */
   readonly columnsButKey: Sql
   /** `column = excluded.column, …` for every column but the key. */
   readonly overwrite: Sql

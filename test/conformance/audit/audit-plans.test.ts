@@ -11,7 +11,7 @@ import {
   auditAfter,
   latestAudit,
   listAudit,
-  placeAudits,
+  numberAudits,
 } from '../../../src/stores/verbs/audit/audit-order.ts'
 import type { VerbContext } from '../../../src/stores/verbs/context.ts'
 import { migratedMemory } from '../../schema/dump-sqlite.ts'
@@ -22,7 +22,7 @@ const history = 20_000
 type Order = 'id' | 'seq'
 
 function statementsOf(order: Order): Record<string, Sql> {
-  const dialect = { auditOrder: raw(order), placesAudits: order === 'seq' }
+  const dialect = { auditOrder: raw(order), numbersAuditsLater: order === 'seq' }
   const context = { dialect } as VerbContext
   const list = (filter: AuditFilter, place: string | null = null): Sql => {
     const cursor = place === null ? null : Buffer.from(`after:${place}`).toString('base64url')
@@ -80,9 +80,9 @@ describe('PostgreSQL', () => {
   ])
 
   it('numbering the newest rows reads no other rows', async () => {
-    const placing = placeAudits()
-    placing.next()
-    const nodes = await planOf(placing.next([{ value: String(history) }]).value as Sql)
+    const numbering = numberAudits()
+    numbering.next()
+    const nodes = await planOf(numbering.next([{ value: String(history) }]).value as Sql)
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan')
     expect(nodes.map((node) => node['Rows Removed by Filter'] ?? 0)).toEqual(nodes.map(() => 0))
     const rows = nodes.map((node) => node['Actual Rows'] ?? 0)

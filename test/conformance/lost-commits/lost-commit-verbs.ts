@@ -361,12 +361,15 @@ const outboxVerbs: Scenarios = {
     await ask(() => store.outbox.noteRestore())
     return (await publisher.named(runId, 'status')).wait
   },
-  'outbox.closeRest': async (store, ask, change) => {
+  'outbox.closeRemaining': async (store, ask, change) => {
     const held = await store.runs.claim(claimAt(nextPull(), 'a', true), null)
     await store.runs.complete(completion(held), null)
     const row = `VALUES ('${held.run?.id}', '')`
     await change(`INSERT INTO unclosed_run (run_id, closed_to) ${row}`)
-    return [await ask(() => store.outbox.closeRest()), await store.outbox.closeRest()].join()
+    return [
+      await ask(() => store.outbox.closeRemaining()),
+      await store.outbox.closeRemaining(),
+    ].join()
   },
 }
 

@@ -49,7 +49,7 @@ export function manyOutputs(open: OpenStore): void {
   /** Returns how many batches were needed. */
   async function closeAll(): Promise<number> {
     for (let batches = 0; ; batches += 1)
-      if (!(await world.store.outbox.closeRest())) return batches
+      if (!(await world.store.outbox.closeRemaining())) return batches
   }
 
   it('its end closes one batch of them, and later batches close the rest', async () => {
@@ -58,7 +58,7 @@ export function manyOutputs(open: OpenStore): void {
     await publishMany(held, 'pending', count)
     await complete(held)
     expect(await openOnes(held)).toBe(batchMax + 10)
-    expect(await world.store.outbox.closeRest()).toBe(true)
+    expect(await world.store.outbox.closeRemaining()).toBe(true)
     expect(await openOnes(held)).toBe(10)
     expect(await closeAll()).toBe(1)
     const closed = await outputs(held)

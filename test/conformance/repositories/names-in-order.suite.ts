@@ -16,7 +16,7 @@ export function namesInOrder(open: OpenStore): void {
     const { store } = world()
     return store.repositories.learn(name, id, at, 'test')
   }
-  const meant = async (name: string) => (await world().store.repositories.named(name))?.githubId
+  const meant = async (name: string) => (await world().store.repositories.getByName(name))?.githubId
 
   /** A reused name: `first` was renamed, and `second` took its old name. */
   async function givenAway() {
@@ -32,7 +32,7 @@ export function namesInOrder(open: OpenStore): void {
   async function expectGivenAway(of: Awaited<ReturnType<typeof givenAway>>): Promise<void> {
     const { store } = world()
     expect([await meant(of.name), await meant(of.moved)]).toEqual([of.second, of.first])
-    expect((await store.repositories.named(of.moved))?.name).toBe(of.moved)
+    expect((await store.repositories.getByName(of.moved))?.name).toBe(of.moved)
   }
 
   it('that was given away is not taken back by a late event of its old owner', async () => {
@@ -60,7 +60,7 @@ export function namesInOrder(open: OpenStore): void {
       const of = await givenAway()
       await learn(of.name, of.first, at === 'now' ? at : of.t + 101_000)
       expect(await meant(of.name)).toBe(of.first)
-      expect((await world().store.repositories.named(of.moved))?.name).toBe(of.name)
+      expect((await world().store.repositories.getByName(of.moved))?.name).toBe(of.name)
     }
   })
 
@@ -85,7 +85,7 @@ export function namesInOrder(open: OpenStore): void {
     const t = world().store.now() - 3_600_000
     await learn(after, id, t + 50_000)
     await learn(before, id, t)
-    expect((await world().store.repositories.named(after))?.name).toBe(after)
+    expect((await world().store.repositories.getByName(after))?.name).toBe(after)
     expect(await meant(before)).toBeUndefined()
   })
 
@@ -95,9 +95,9 @@ export function namesInOrder(open: OpenStore): void {
     await learn(before, id, t)
     await learn(after, id, t + 1000)
     await learn(before, id, t + 2000)
-    expect((await world().store.repositories.named(after))?.name).toBe(before)
+    expect((await world().store.repositories.getByName(after))?.name).toBe(before)
     await learn(after, id, t + 1000)
-    expect((await world().store.repositories.named(after))?.name).toBe(before)
+    expect((await world().store.repositories.getByName(after))?.name).toBe(before)
   })
 
   it('that another repository has now does not hide one that is seen late', async () => {

@@ -20,7 +20,7 @@ export function unverifiedNames(open: OpenStore): void {
   const learnUnverified = (name: string, id: number, at: number | null) =>
     world().store.repositories.learnUnverified(name, id, at, 'token:caller')
   const githubIdOf = async (name: string) =>
-    (await world().store.repositories.named(name))?.githubId
+    (await world().store.repositories.getByName(name))?.githubId
   const knowledge = (name: string, id: number) => world().store.repositories.nameKnowledge(name, id)
   const claim = (repo: string, head: string, repoId: number | null = null) =>
     world().store.runs.claim(pullRequestClaim({ repo, pr: 5, head }, { repoId }), null)
@@ -67,7 +67,7 @@ export function unverifiedNames(open: OpenStore): void {
     const invented = unique('evil/new')
     expect(await learnUnverified(invented, id, world().store.now())).toBe('open')
     expect(await githubIdOf(invented)).toBeUndefined()
-    expect((await world().store.repositories.named(name))?.name).toBe(name)
+    expect((await world().store.repositories.getByName(name))?.name).toBe(name)
   })
 
   it('does not bring back a name that a repository had before', async () => {
@@ -75,7 +75,7 @@ export function unverifiedNames(open: OpenStore): void {
     const moved = unique('corp/moved')
     await learn(moved, id, at + 60_000)
     expect(await learnUnverified(name, id, world().store.now())).toBe('known')
-    expect((await world().store.repositories.named(name))?.name).toBe(moved)
+    expect((await world().store.repositories.getByName(name))?.name).toBe(moved)
   })
 
   it('does not merge with what is claimed by a name alone', async () => {
@@ -104,8 +104,8 @@ export function unverifiedNames(open: OpenStore): void {
     await claim(alone, 'a')
     await learnUnverified(alone, other.id, store.now())
     const limits = (await store.tokens.get(token.id))!.limits
-    expect(reachesRepository(limits, await store.repositories.named(other.name))).toBe(false)
-    expect(reachesRepository(limits, await store.repositories.named(alone))).toBe(true)
+    expect(reachesRepository(limits, await store.repositories.getByName(other.name))).toBe(false)
+    expect(reachesRepository(limits, await store.repositories.getByName(alone))).toBe(true)
   })
 
   it('a caller may report a rename of what only callers have named', async () => {
@@ -114,7 +114,7 @@ export function unverifiedNames(open: OpenStore): void {
     const first = await claim(before, 'a', id)
     expect(await learnUnverified(after, id, t)).toBe('known')
     expect(await claim(after, 'a', id)).toMatchObject({ run: { id: first.run!.id } })
-    expect((await world().store.repositories.named(after))?.name).toBe(after)
+    expect((await world().store.repositories.getByName(after))?.name).toBe(after)
   })
 
   it('is replaced by what GitHub says, although that is older', async () => {
@@ -126,7 +126,7 @@ export function unverifiedNames(open: OpenStore): void {
     const id = ++ids
     await learnUnverified(invented, id, t)
     await learn(own, id, t - 3_600_000)
-    expect((await world().store.repositories.named(own))?.name).toBe(own)
+    expect((await world().store.repositories.getByName(own))?.name).toBe(own)
     expect(await learnUnverified(name, wrong, t)).toEqual({ anothers: right })
   })
 
@@ -153,7 +153,7 @@ export function unverifiedNames(open: OpenStore): void {
     const { run } = await store.runs.claim({ ...made, policy: announcing }, null)
     const [delivery] = (await store.outbox.list({ runId: run!.id }, page)).items
     const place = async () => {
-      const { repo, unverifiedName } = (await store.outbox.placed(delivery!.id))!
+      const { repo, unverifiedName } = (await store.outbox.deliveryWithPlace(delivery!.id))!
       return { repo, unverifiedName }
     }
     expect(await place()).toEqual({ repo: name, unverifiedName: name })

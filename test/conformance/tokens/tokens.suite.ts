@@ -155,7 +155,10 @@ export function tokens(open: OpenStore): void {
     const seen = async (within: TokenLimits) =>
       (await world.store.runs.list({ within }, page)).items.map(({ repo }) => repo).toSorted()
     const reaches = async (limits: TokenLimits, name: string) =>
-      reachesRepository(limits, (await world.store.repositories.named(name)) ?? { id: null, name })
+      reachesRepository(
+        limits,
+        (await world.store.repositories.getByName(name)) ?? { id: null, name },
+      )
 
     it('lists and leases what is within its limit, and nothing else', async () => {
       const [inside, outside] = [new TestSubject(world), new TestSubject(world)]

@@ -137,7 +137,7 @@ export function clockSetBack(open: OpenStore): void {
     await setBack()
     await live(1)
     await store.repositories.learn('acme/told', 112, store.now(), 'test')
-    expect(await store.repositories.named('acme/told')).toMatchObject({ githubId: 112 })
+    expect(await store.repositories.getByName('acme/told')).toMatchObject({ githubId: 112 })
   })
 
   it('a repository that was checked is not the last one forever', async () => {

@@ -13,13 +13,13 @@ import { dueHeadCheck, headChecksWaiting } from '../../../src/stores/tables/head
 import { dueEntries, triedEntries, untriedLanes } from '../../../src/stores/tables/inbox-due.ts'
 import {
   hasLaterEvent,
-  heardHeads,
+  eventHeads,
   inboxBacklog,
   knownWebhooks,
-  lastHeard,
+  lastEvent,
   overtakenEntries,
   unclearEntries,
-  wasStateHeard,
+  hasStateEvent,
 } from '../../../src/stores/tables/inbox-table.ts'
 import {
   noteLooked,
@@ -55,7 +55,7 @@ const onePast = (statement: number): Row[] => [
 ]
 
 function statements(): [string, Sql][] {
-  const dialect = { lockFree: () => raw(''), auditOrder: raw('id'), placesAudits: false }
+  const dialect = { lockFree: () => raw(''), auditOrder: raw('id'), numbersAuditsLater: false }
   const context = { now: () => now, dialect } as unknown as VerbContext
   const limits = {
     finishedMs: 30 * dayMs,
@@ -90,9 +90,9 @@ function statements(): [string, Sql][] {
     'webhooks to process, tried before': triedEntries('busy', now),
     'heads to ask about': dueHeadCheck(now, raw('')),
     'heads that wait': headChecksWaiting(),
-    'heads heard of': heardHeads({ lane: 'lane 7' }, 200),
-    'the head made last': lastHeard({ lane: 'lane 7', made: true }),
-    'that it was closed was heard': wasStateHeard('lane 7', 'closed'),
+    'heads heard of': eventHeads({ lane: 'lane 7' }, 200),
+    'the head made last': lastEvent({ lane: 'lane 7', made: true }),
+    'that it was closed was heard': hasStateEvent('lane 7', 'closed'),
     'whether a later event came': hasLaterEvent({ lane: 'lane 7', arrival: 1 } as InboxEntry),
     'whether one came after the last': hasLaterEvent({ lane: 'busy', arrival: 1e9 } as InboxEntry),
     'events of one second': unclearEntries(['inb_7']),

@@ -1,6 +1,6 @@
 /**
- * What became of a step, and what follows from it. Pure: the store applies the answer only while
- * the lease under which the step was made is still the delivery's.
+ * What follows from the outcome of a step. Pure: the store applies the answer only while the
+ * delivery still has the lease under which the step was made.
  */
 import type { AuditDraft } from '../../audit.ts'
 import type { DeliveryAttempt, Delivery } from '../delivery.ts'
@@ -99,7 +99,8 @@ function changeAfterAttempt(
     case 'in_doubt':
       return putInDoubt(delivery, attempt, end, around)
     case 'not_sent':
-      // Nothing was sent, so no send is counted; it may be too late for the same reason each time.
+      // No send is counted, because nothing was sent. The backoff grows, because it may be late
+      // each time.
       return retryLater(inDoubtAgain(delivery), tooLate, null, around)
     case 'gone':
       return suspectLost(delivery, end.trouble, around)
@@ -189,7 +190,9 @@ function afterSent(
   return { delivery: change, audits: sentAudits(delivery, sent, attempt) }
 }
 
-/** A target that may get a late write is read again; one that may stand twice is searched. */
+/**
+ * A target that may get a late write is read again. If there may be two copies, it is also scanned.
+ */
 function afterSuccess(
   delivery: Delivery,
   action: DeliveryAttempt['action'],
@@ -200,9 +203,9 @@ function afterSuccess(
     sought: _sought,
     lost: _lost,
     recreatedFrom: _from,
-    ...known
+    ...others
   } = delivery.protocol
-  const { failedSends: _sends, unclear: _unclear, ...protocol } = known
+  const { failedSends: _sends, unclear: _unclear, ...protocol } = others
   if (!mayArriveLate({ protocol })) return { ...protocol, looked: true }
   const at = settleAt(0, now, rules)
   const settle = delivery.kind === 'state' && at !== null ? { step: 0, at } : null
@@ -212,7 +215,10 @@ function afterSuccess(
   return searches ? withPlannedRead(settled, 'scan', { step: 0, at: scan }) : settled
 }
 
-/** What it says, where that is a word: `pending`, `success`. Nobody can read it later. */
+/**
+ * The state or conclusion that it shows, such as `success`. It is audited now, because a later
+ * version overwrites it.
+ */
 function stateOf({ content }: Delivery): { readonly state?: string } {
   const { conclusion, state, status } = JSON.parse(content) as Readonly<Record<string, unknown>>
   const word = [conclusion, state, status].find((value) => typeof value === 'string')
@@ -255,7 +261,7 @@ function afterRemoval(
   return { delivery: change, audits: [auditOf(delivery, type, data)] }
 }
 
-/** It was refused for what the attempt carried; something newer has not been tried yet. */
+/** Only the version of the attempt was refused. A newer version has not been tried yet. */
 function refused(
   delivery: Delivery,
   attempt: DeliveryAttempt,
@@ -265,8 +271,8 @@ function refused(
   if (!isOpen(delivery) || isNewestVersion(attempt, delivery))
     return fail(delivery, trouble, around)
   const { code, text } = trouble
-  const known = { ...withoutFollowUps(delivery), errorCode: code, errorText: text }
-  const next = scheduleNewest(known, around)
+  const withError = { ...withoutFollowUps(delivery), errorCode: code, errorText: text }
+  const next = scheduleNewest(withError, around)
   const { now, rules } = around
   const soonest = next.final ? now : now + rules.coalesceMs
   return { delivery: { ...next, dueAt: Math.max(next.dueAt ?? now, soonest) }, audits: [] }
@@ -280,7 +286,7 @@ const isNewestVersion = (
   delivery.versionFence === versionFence &&
   delivery.versionSeq === versionSeq
 
-/** The newer version is tried, when it would have been had nobody tried the one before. */
+/** The newest version is due when it would be due if nothing had been tried before. */
 function scheduleNewest(delivery: Delivery, { now, rules }: Circumstances): Delivery {
   if (!isOpen(delivery)) return withFollowUpDue(delivery, now)
   const priority = priorityToSend(delivery)
@@ -299,14 +305,14 @@ function putInDoubt(
   const soonest =
     end.looks === 2 ? now : now + backoffMs(tries, jitter, retryRulesOf(delivery, rules))
   const dueAt = Math.max(soonest, after ?? 0)
-  const known = { ...delivery, tries, dueAt, errorCode: code, errorText: text }
+  const withError = { ...delivery, tries, dueAt, errorCode: code, errorText: text }
   const { action, startedAt } = attempt
   const audits = [
     auditOf(delivery, 'delivery.in_doubt', { ...trouble, action, attempt_id: attempt.id }),
   ]
   if (!isOpen(delivery)) {
     const ends = dueAt > delivery.deadlineAt ? endFollowUps(delivery, trouble) : null
-    return ends ?? { delivery: known, audits }
+    return ends ?? { delivery: withError, audits }
   }
   const { protocol } = withFailedSend({
     ...delivery,
@@ -316,12 +322,12 @@ function putInDoubt(
     const failed = failPastDeadline({ ...delivery, protocol }, trouble, now)
     return { ...failed, audits: [...audits, ...failed.audits] }
   }
-  return { delivery: { ...known, wait: 'in_doubt', protocol }, audits }
+  return { delivery: { ...withError, wait: 'in_doubt', protocol }, audits }
 }
 
 /**
- * It was looked for and is to be sent again, but not now. By then what was sent first may show, so
- * it is looked for once more.
+ * A look did not find it, and the send is postponed. Until then the first request may still arrive,
+ * so the delivery is in doubt again and needs another look.
  */
 function inDoubtAgain(delivery: Delivery): Delivery {
   const { sought, ...protocol } = delivery.protocol

@@ -1,4 +1,4 @@
-/** What a look at the other side means for a delivery: confirm, lost anchor, scan, settle. */
+/** What follows from a look: confirm, lost anchor, scan, settle. */
 import type { AuditDraft } from '../../audit.ts'
 import type { AttemptAction, Delivery, Doubt } from '../delivery.ts'
 import {
@@ -17,10 +17,10 @@ import { backoffMs, retryRulesOf, scanAt, settleAt } from '../schedule.ts'
 import { failWithoutRetries, hasNoRetriesLeft } from './retry-later.ts'
 
 const looksBeforeLost = 2
-/** Then it is left as it is: writing it once more would only be overwritten once more. */
+/** After so many, it is left as it is: somebody else keeps overwriting it. */
 const rewritesMax = 5
 
-/** For what we may have sent, or what may have stood there before our time. */
+/** After a look for an unanswered send, or for an output from before this store existed. */
 export function afterLook(
   delivery: Delivery,
   look: Extract<Finding, { what: 'looked' }>,
@@ -35,7 +35,7 @@ export function afterLook(
     const looked = { ...delivery, protocol: { ...protocol, looked: true as const } }
     return { delivery: { ...looked, wait: 'due', dueAt: now }, audits: [] }
   }
-  // A value that is not there has not been set yet; nobody need have taken it off.
+  // If a value is missing, it was not set yet. It need not have been removed by somebody.
   if (doubt.action === 'edit' && around.channel.replacedBy !== 'set')
     return suspectLost(delivery, now)
   const looks = doubt.looks + 1
@@ -46,14 +46,15 @@ export function afterLook(
       backoffMs(delivery.tries, jitter, retryRulesOf(delivery, rules)),
     )
     const again = { ...delivery, protocol: { ...protocol, doubt: { ...doubt, looks } } }
-    // A first failure is looked for after the set delay; only further ones take longer.
+    // After the first failure the look comes after the fixed delay. After more failures it comes
+    // later.
     const dueAt = now + (delivery.tries <= 1 ? rules.confirmDelayMs : waitMs)
     return { delivery: { ...again, dueAt }, audits: [] }
   }
   return sendAgain(delivery, doubt, look.isTurn === true, around)
 }
 
-/** Not there, however long we looked: it may be sent again. */
+/** Enough looks did not find it, so it may be sent again. */
 function sendAgain(
   delivery: Delivery,
   doubt: Doubt,
@@ -65,30 +66,30 @@ function sendAgain(
   const { doubt: _looked, ...protocol } = delivery.protocol
   const sought = { ...doubt, ...(isTurn && { isTurn: true as const }) }
   const sent = { ...delivery, protocol: { ...protocol, looked: true as const, sought } }
-  const known = withScan(sent, doubt.action, around)
-  return { delivery: { ...known, wait: 'due', dueAt: around.now }, audits: [] }
+  const withScanPlanned = withScan(sent, doubt.action, around)
+  return { delivery: { ...withScanPlanned, wait: 'due', dueAt: around.now }, audits: [] }
 }
 
-/** Its channel cannot be looked at, and has it sent again without an answer. */
+/** The channel has no look, and its policy is to send again. */
 export function resendUnconfirmed(delivery: Delivery, around: Circumstances): DeliveryChange {
   const { doubt } = delivery.protocol
   if (doubt === undefined) return { delivery: { ...delivery, dueAt: around.now }, audits: [] }
   return sendAgain(delivery, doubt, false, around)
 }
 
-/** Its channel cannot be looked at: a person says whether it arrived. */
+/** The channel has no look, and its policy is that a person decides. */
 export function holdInDoubt(delivery: Delivery): DeliveryChange {
-  return hold(delivery, { code: 'in_doubt', text: 'it may have arrived; nobody can look' })
+  return hold(delivery, { code: 'in_doubt', text: 'it may have arrived; we cannot check' })
 }
 
-/** One that is completed stays as it ended: it says of no work that it goes on. */
+/** A completed copy may stay, because it does not show work in progress. */
 function mayShowWork(copies: readonly FoundOutput[]): readonly FoundOutput[] {
   return copies.filter(({ atWork }) => atWork !== false)
 }
 
 const notThere = { code: 'not_there', text: 'it was looked for and is not there' }
 
-/** Whichever of the two is heard of or found first, the other may arrive beside it. */
+/** It was sent twice. Whichever arrives first, the other one may still arrive. */
 function withScan(
   delivery: Delivery,
   action: AttemptAction,
@@ -99,7 +100,7 @@ function withScan(
   return { ...delivery, protocol: withPlannedRead(delivery.protocol, 'scan', { step: 0, at }) }
 }
 
-/** An edit nobody answered, and what it was to edit is not there. */
+/** An edit had no answer, and the output to edit is not there. */
 function suspectLost(delivery: Delivery, now: number): DeliveryChange {
   const { doubt: _doubt, ...protocol } = delivery.protocol
   return {
@@ -108,11 +109,11 @@ function suspectLost(delivery: Delivery, now: number): DeliveryChange {
   }
 }
 
-/** Why a delivery is held: what is there has a marker of ours that no key verifies. */
+/** Why a delivery is held: our account wrote a marker there that none of our keys verifies. */
 export const unverifiedMarker = 'unverified_marker'
 
-/** Somebody wrote our key under our name, and no key of ours signed it: a person has to look. */
-const unverified = { code: unverifiedMarker, text: 'a comment of ours has a marker nobody signed' }
+/** A person has to check who wrote it. */
+const unverified = { code: unverifiedMarker, text: 'our account wrote a marker that no key signed' }
 
 function hold(delivery: Delivery, { code, text }: Trouble): DeliveryChange {
   const held: Delivery = {
@@ -134,31 +135,31 @@ function adopt(
 ): DeliveryChange {
   const { now } = around
   const { doubt, sought: _sought, lost: _lost, ...protocol } = delivery.protocol
-  const found =
+  const foundProtocol =
     delivery.providerId === kept.providerId ? protocol : withWriteCounted(around.channel, protocol)
   const surplus = copies.map(({ providerId }) => providerId)
-  const known: Delivery = {
+  const adopted: Delivery = {
     ...delivery,
     providerId: kept.providerId,
     providerUrl: kept.url ?? delivery.providerUrl,
     announcedFence: delivery.versionFence,
-    // The look may have been for an older version: what stands there may be the newer one's words.
+    // The look may have been for an older version, but a newer version may be shown.
     sentHash: kept.hash ?? delivery.sentHash,
-    protocol: { ...found, looked: true, ...(surplus.length > 0 && { surplus }) },
+    protocol: { ...foundProtocol, looked: true, ...(surplus.length > 0 && { surplus }) },
   }
   const audits = adoptAudits(delivery, kept, doubt !== undefined)
   if (!kept.current && doubt !== undefined && hasNoRetriesLeft(delivery, around.rules)) {
     const change = failWithoutRetries(
-      known,
+      adopted,
       { code: 'not_current', text: 'it shows something older' },
       around,
     )
     return { ...change, audits: [...audits, ...change.audits] }
   }
-  if (!kept.current) return { delivery: { ...known, wait: 'due', dueAt: now }, audits }
+  if (!kept.current) return { delivery: { ...adopted, wait: 'due', dueAt: now }, audits }
   const { versionFence, versionSeq } = delivery
   const shown: Delivery = {
-    ...known,
+    ...adopted,
     sentFence: versionFence,
     sentSeq: versionSeq,
     sentHash: hash,
@@ -167,7 +168,7 @@ function adopt(
     coalesced: 0,
     errorCode: null,
     errorText: null,
-    protocol: withShowsWork(known, withoutFailedSends(withSettling(known, around))),
+    protocol: withShowsWork(adopted, withoutFailedSends(withSettling(adopted, around))),
   }
   return { delivery: close(shown, 'SENT', null, now), audits }
 }
@@ -177,7 +178,7 @@ function withoutFailedSends(protocol: Delivery['protocol']): Delivery['protocol'
   return rest
 }
 
-/** What may come late, now or since a restore, is read again. */
+/** If something may arrive late, the target is read again. */
 export function withSettling(
   delivery: Delivery,
   { now, rules }: Circumstances,
@@ -191,7 +192,7 @@ function adoptAudits(delivery: Delivery, kept: FoundOutput, wasInDoubt: boolean)
   const data = { provider_id: kept.providerId, current: kept.current }
   const isNew = delivery.providerId !== kept.providerId
   const isAdopted = isNew && delivery.name === 'anchor'
-  // Nothing is sent where it stands as it should: only this row says why it is closed.
+  // If it is already right, nothing is sent. Only this row says why the delivery is closed.
   const isConfirmed = wasInDoubt || (kept.current && !isAdopted)
   const adopted = { comment_id: kept.providerId, url: kept.url, old_id: delivery.providerId }
   return [
@@ -200,7 +201,7 @@ function adoptAudits(delivery: Delivery, kept: FoundOutput, wasInDoubt: boolean)
   ]
 }
 
-/** Twice gone, a delay apart, while the thread is there: somebody deleted it. */
+/** If two looks did not find it, but the thread is there, somebody deleted it. */
 export function afterExamination(
   delivery: Delivery,
   { there, placeIsThere }: Extract<Finding, { what: 'examined' }>,
@@ -234,7 +235,7 @@ export function afterExamination(
   return recreateOrSkip({ ...delivery, protocol }, now)
 }
 
-/** It is there, and yet GitHub says of every edit that it is not: we may not change it. */
+/** It is there, but GitHub answers "not found" to every edit: we may not change it. */
 function failNeverEdited(delivery: Delivery, now: number): DeliveryChange {
   const data = { reason: 'deadline', code: delivery.errorCode, text: delivery.errorText }
   return {
@@ -259,11 +260,11 @@ function recreateOrSkip(delivery: Delivery, now: number): DeliveryChange {
     }
   }
   const recreated = providerId === null ? {} : { recreatedFrom: providerId }
-  const known = { ...protocol, looked: true as const, recreatedFence: versionFence, ...recreated }
-  return { delivery: reopen({ ...without, protocol: known }, now), audits: lost }
+  const next = { ...protocol, looked: true as const, recreatedFence: versionFence, ...recreated }
+  return { delivery: reopen({ ...without, protocol: next }, now), audits: lost }
 }
 
-/** Rule 6: of two the lower id is kept and brought up to date, then the other removed. */
+/** Rule 6: of two, the one with the lower id is kept and updated, then the other one is removed. */
 export function afterScan(
   delivery: Delivery,
   found: readonly FoundOutput[],
@@ -274,25 +275,28 @@ export function afterScan(
   const step = (delivery.protocol.scan?.step ?? 0) + 1
   const at = scanAt(step, now, rules)
   const protocol = withPlannedRead(delivery.protocol, 'scan', at === null ? null : { step, at })
-  // A newer one shows instead of the one that we know, though that is completed.
+  // GitHub shows a newer one than the one that we know, even if it is completed.
   const isAnother = others.length > 0 && kept?.providerId !== delivery.providerId
   if (kept === undefined || (copies.length === 0 && !isAnother)) {
     return { delivery: withFollowUpDue({ ...delivery, protocol }, now), audits: [] }
   }
   const surplus = copies.map(({ providerId }) => providerId)
-  const known: Delivery = {
+  const adopted: Delivery = {
     ...delivery,
     providerId: kept.providerId,
     providerUrl: kept.url ?? delivery.providerUrl,
     protocol: { ...protocol, ...(surplus.length > 0 && { surplus }) },
   }
   if (kept.current || delivery.kind === 'message') {
-    return { delivery: withFollowUpDue(known, now), audits: [] }
+    return { delivery: withFollowUpDue(adopted, now), audits: [] }
   }
-  return { delivery: reopenUnlessGivenUp(known, now), audits: [] }
+  return { delivery: reopenUnlessGivenUp(adopted, now), audits: [] }
 }
 
-/** Read twice after the last success, it shows the newest version: nothing late is to be feared. */
+/**
+ * If the reads after the last success all show the newest version, nothing can arrive late any
+ * more.
+ */
 export function afterSettle(
   delivery: Delivery,
   found: readonly FoundOutput[],
@@ -324,7 +328,8 @@ export function afterSettle(
   }
   const step = (delivery.protocol.settle?.step ?? 0) + 1
   const at = settleAt(step, delivery.sentAt ?? now, rules)
-  // Not all at once after a clock that was set ahead: what comes late comes by GitHub's time.
+  // The pause must also be kept after the clock was set ahead: a late request arrives by GitHub's
+  // time.
   const { [step - 1]: before = 0, [step]: next = 0 } = rules.settleAfterMs
   const pauseMs = next - before
   if (at !== null && shown?.current === true) {
@@ -337,7 +342,7 @@ export function afterSettle(
   return settled(delivery, shown?.current === true, now)
 }
 
-/** Given up, it stays so; but what a restored store finds at work there is closed. */
+/** It stays given up. But after a restore, work in progress that is found there must be closed. */
 function afterReadOfClosed(
   delivery: Delivery,
   found: readonly FoundOutput[],
@@ -356,13 +361,18 @@ function afterReadOfClosed(
   }
 }
 
-/** After a restore it may be another one that shows: a later round's, which nobody would close. */
+/**
+ * After a restore GitHub may show a later round's output instead. Nobody else would close that one.
+ */
 function idOfFound(delivery: Delivery, shown: FoundOutput | undefined): Partial<Delivery> {
   if (shown === undefined || delivery.protocol.restored === undefined) return {}
   return { providerId: shown.providerId, providerUrl: shown.url ?? delivery.providerUrl }
 }
 
-/** What was removed while nobody knew of it stays away: whoever removed it saw how it ended. */
+/**
+ * An output that was removed after the copy was made is not created again: whoever removed it saw
+ * how the run ended.
+ */
 function settled(delivery: Delivery, shows: boolean, now: number): DeliveryChange {
   const cleared = withPlannedRead(delivery.protocol, 'settle', null)
   const { unsettled: _unsettled, rewrites: _rewrites, restored: _restored, ...protocol } = cleared
@@ -373,10 +383,10 @@ function settled(delivery: Delivery, shows: boolean, now: number): DeliveryChang
   }
 }
 
-/** Only an operator or a newer version takes it up again, whatever stands there. */
+/** Only an operator or a newer version can reopen it, whatever GitHub shows. */
 const isGivenUp = ({ status }: Delivery): boolean => status === 'FAILED' || status === 'SKIPPED'
 
-/** The same version once more: what stands there is not it. */
+/** Sends the same version again, because GitHub does not show it. */
 function reopenUnlessGivenUp(delivery: Delivery, now: number): Delivery {
   return isGivenUp(delivery) ? withFollowUpDue(delivery, now) : reopenForSending(delivery, now)
 }

@@ -1,6 +1,6 @@
 /**
- * How a delivery closes, and what there is still to do about it after that: copies to remove, a
- * second one to look for, a late write to find.
+ * How a delivery is closed, and what remains to be done after that: remove copies, look for a
+ * second one, find a late write.
  */
 import type { ChannelDeclaration } from '../channel-declaration.ts'
 import type { PlannedRead, Delivery, DeliveryStatus, ProtocolState } from '../delivery.ts'
@@ -17,7 +17,7 @@ export function close(
   return withFollowUpDue({ ...delivery, status, reason, wait: null, closedAt: now, tries: 0 }, now)
 }
 
-/** It is to be sent, from now on; whatever closed it counts no longer. */
+/** It is due to be sent now, as if it had not been closed. */
 export function reopen(delivery: Delivery, now: number): Delivery {
   return {
     ...delivery,
@@ -30,31 +30,30 @@ export function reopen(delivery: Delivery, now: number): Delivery {
   }
 }
 
-/** Nobody holds it any more. */
 export function withoutLease(delivery: Delivery): Delivery {
   return { ...delivery, leaseId: null, leasedUntil: null, attemptId: null, queue: null }
 }
 
-/** It has been prepared: whatever kept it from that is over. */
+/** The preparation succeeded, so earlier failures no longer count. */
 export function withoutPreparations(delivery: Delivery): Delivery {
   const { preparations: _over, ...protocol } = delivery.protocol
   return { ...delivery, protocol }
 }
 
-/** As if it had never been tried. */
 export function withoutTries(protocol: ProtocolState): ProtocolState {
   const { failedSends: _sends, unclear: _unclear, preparations: _preparations, ...rest } = protocol
   return rest
 }
 
 /**
- * Nobody may speak for it any more; an attempt under way is left for the next holder to look for.
+ * The holder's reports are refused from now on. An attempt without an outcome is left for the next
+ * holder to look for.
  */
 export function revokeLease(delivery: Delivery): Delivery {
   return { ...delivery, leaseId: null }
 }
 
-/** A closed one is due for what is left to do about it. */
+/** A closed delivery is due when its next follow-up is. */
 export function withFollowUpDue(delivery: Delivery, now: number): Delivery {
   if (isOpen(delivery)) return delivery
   const { surplus, scan, settle } = delivery.protocol
@@ -65,14 +64,14 @@ export function withFollowUpDue(delivery: Delivery, now: number): Delivery {
   return { ...delivery, dueAt: times.length === 0 ? null : Math.min(...times) }
 }
 
-/** Something that was sent may come late, now or before the store was restored. */
+/** A request may arrive late, one of this store or one from before a restore. */
 export function mayArriveLate({ protocol }: Pick<Delivery, 'protocol'>): boolean {
   return protocol.unsettled === true || protocol.restored !== undefined
 }
 
 /**
- * What is still to be done about a closed one has a deadline of its own: the version's may be over,
- * and then the first read that fails would be the last.
+ * Follow-ups have their own deadline: that of the version may be over, and then the first failed
+ * read would be the last one.
  */
 export function withFollowUpDeadline(
   before: Delivery,
@@ -89,13 +88,13 @@ export function withFollowUpDeadline(
   return { ...after, deadlineAt }
 }
 
-/** Its newest version stands there. */
+/** The target now shows the newest version. */
 export function withShowsWork({ announces }: Delivery, protocol: ProtocolState): ProtocolState {
   const { showsWork: _before, ...rest } = protocol
   return announces ? { ...rest, showsWork: true } : rest
 }
 
-/** One more was written, where the other side takes so many of a target and no more. */
+/** Counts a write, if the channel limits the writes of a target. */
 export function withWriteCounted(
   { progressWritesMax }: Pick<ChannelDeclaration, 'progressWritesMax'>,
   protocol: ProtocolState,
@@ -103,7 +102,7 @@ export function withWriteCounted(
   return progressWritesMax === null ? protocol : { ...protocol, writes: (protocol.writes ?? 0) + 1 }
 }
 
-/** Null drops the appointment. */
+/** Null removes the planned read. */
 export function withPlannedRead(
   protocol: ProtocolState,
   key: 'scan' | 'settle',

@@ -1,6 +1,6 @@
 /**
- * An attempt whose holder is gone: a crash, or a lease that ran out. What it did is not known, so
- * the delivery is in doubt and its target has to be read again.
+ * An attempt whose holder is lost, by a crash or because its lease ran out. Nobody knows what it
+ * did. So the delivery is in doubt, and its target has to be read again.
  */
 import type { Delivery, DeliveryAttempt } from '../delivery.ts'
 import { isOpen } from '../delivery.ts'
@@ -10,10 +10,7 @@ import { auditOf } from '../outcome.ts'
 import { settleAt } from '../schedule.ts'
 import { withFailedSend } from './retry-later.ts'
 
-/**
- * Whoever had it is gone, and what it did is not known: a crash, or a lease that ran out. The late
- * outcome, should it come, changes nothing any more.
- */
+/** Another process takes the delivery over. If the outcome still comes, it changes nothing. */
 export function afterTakeover(
   delivery: Delivery,
   attempt: DeliveryAttempt,
@@ -25,7 +22,7 @@ export function afterTakeover(
   }
   const { action, startedAt } = attempt
   if (!isOpen(delivery)) {
-    // Should it ever be taken up again, what may have come of this is looked for first.
+    // If the delivery is ever reopened, a look must first find what this attempt did.
     const protocol =
       action === 'remove' ? delivery.protocol : withDoubt(delivery, action, startedAt)
     return {
@@ -48,7 +45,7 @@ export function afterTakeover(
   }
 }
 
-/** The outcome of somebody who had lost the lease: what stands there has to be looked at again. */
+/** The outcome came from a process that had lost the lease, so the target has to be read again. */
 export function afterLateEnd(
   delivery: Delivery,
   attempt: DeliveryAttempt,
@@ -57,7 +54,10 @@ export function afterLateEnd(
   return markUnsettled(delivery, attempt.action === 'create', around)
 }
 
-/** Something may still arrive there: it is read again, and searched where it may stand twice. */
+/**
+ * A request may still arrive late: the target is read again, and scanned if there may be two
+ * copies.
+ */
 export function markUnsettled(
   delivery: Delivery,
   mayBeTwo: boolean,
@@ -73,7 +73,7 @@ export function markUnsettled(
   return withFollowUpDeadline(delivery, withFollowUpDue({ ...delivery, protocol }, now), now, rules)
 }
 
-/** The oldest attempt that nobody answered is the one to look for. */
+/** `since` stays that of the oldest unanswered attempt, so that a look finds all of them. */
 export function withDoubt(
   delivery: Delivery,
   action: DeliveryAttempt['action'],

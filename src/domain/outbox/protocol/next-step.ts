@@ -1,37 +1,37 @@
 /**
- * What to do next about a delivery that is due. Pure: from the row, what its channel declares and
- * the time. A publisher that holds the delivery's lease carries the step out and records what came
- * of it (advance.ts); the next step is decided anew from the row that follows.
+ * The next step of a delivery that is due. Pure: it depends on the row, the channel's declaration
+ * and the time. A publisher that holds the delivery's lease does the step and stores the outcome
+ * (after-attempt.ts). The next step is then decided from the changed row.
  *
  * States of an open delivery (status PENDING):
  *
- *   wanted     Entered by a first or newer version, by a retry's time or by an operator.
- *              Step: `write`, which creates or edits. One that may be there from before our time
- *              is looked for before it is created: `look-first`. One whose target has had its
- *              share of progress is not sent: `reserve`.
+ *   wanted     Entered by a first or newer version, when a backoff is over, or by an operator.
+ *              Step: `write`, which creates or edits. If an output from before this store existed
+ *              may be there, it is looked for before the create: `look-first`. If the target has
+ *              had its share of progress, nothing is sent: `reserve`.
  *              Left to: SENT; in doubt; lost; backoff (wanted again later); FAILED.
- *   in doubt   Entered when an attempt ended without an answer, when its holder died, and for what
- *              a restored store may have sent (`protocol.doubt`).
- *              Step: `confirm`, which looks for it; where the channel cannot be looked at, its
- *              policy: `resend` or `hold`.
- *              Left to: SENT, when it is found as it should be; wanted, when it is found otherwise
- *              or was looked for often enough; lost, when an edit finds nothing to edit; held.
- *   lost       Entered when what we edit is said to be gone (`protocol.lost`).
+ *   in doubt   Entered when an attempt ended without an answer, when its holder was lost, and when
+ *              it may have been sent after the copy of a restored store (`protocol.doubt`).
+ *              Step: `confirm`, which looks for it. If the channel has no look, its policy
+ *              decides: `resend` or `hold`.
+ *              Left to: SENT, when a look finds it up to date; wanted, when a look finds it out of
+ *              date or enough looks found nothing; lost, when the output to edit is gone; held.
+ *   lost       Entered when GitHub says that the output to edit is gone (`protocol.lost`).
  *              Step: `examine`, which looks for it and for its place.
- *              Left to: wanted, to be edited or made anew; FAILED, when its place is gone too;
+ *              Left to: wanted, to be edited or recreated; FAILED, when its place is gone too;
  *              SKIPPED, when a person removed it a second time.
- *   held       Entered when nobody but a person can tell what is there (`wait` is `held`), or
- *              where it has to go (`no_address`).
+ *   held       Entered when only a person can tell what is there (`wait` is `held`), or when the
+ *              address is missing (`no_address`).
  *              Step: `nothing`. Left by an operator, or by a key that verifies a marker.
  *
- * States of a closed delivery (SENT, FAILED, SKIPPED) that is due for what follows it:
+ * States of a closed delivery (SENT, FAILED, SKIPPED) that has follow-ups:
  *
  *   copies     Entered when two were found (`protocol.surplus`). Step: `remove`, one at a time.
  *   searched   Entered when a create was repeated (`protocol.scan`). Step: `scan`.
- *              Left to: copies, when there are two; else it is over after its last time.
+ *              Left to: copies, when there are two; over, after the last scan.
  *   unsettled  Entered when something may arrive late (`protocol.settle`). Step: `settle`.
- *              Left to: wanted, when it does not show the newest version; else over after the last.
- *   over       Step: `nothing`. It is due no more.
+ *              Left to: wanted, when the newest version is not shown; over, after the last read.
+ *   over       Step: `nothing`. It is no longer due.
  */
 import type { ChannelDeclaration } from '../channel-declaration.ts'
 import type { AttemptAction, Delivery } from '../delivery.ts'
@@ -39,24 +39,24 @@ import { isOpen } from '../delivery.ts'
 
 export type NextStep =
   | { readonly what: 'write'; readonly action: Exclude<AttemptAction, 'remove'> }
-  /** Is what we sent without an answer there? */
+  /** Looks whether an unanswered send arrived. */
   | { readonly what: 'confirm' }
-  /** It may be there, and nobody can look: it is sent again, or a person decides. */
+  /** It may have arrived, and the channel has no look: it is sent again, or a person decides. */
   | { readonly what: 'resend' | 'hold' }
-  /** Is what is said to be gone really gone? */
+  /** Looks whether the output is really gone. */
   | { readonly what: 'examine' }
-  /** Is there one from before our time? */
+  /** Looks for an output from before this store existed. */
   | { readonly what: 'look-first' }
   | { readonly what: 'remove'; readonly providerId: string }
-  /** Is there a second one? */
+  /** Looks for a second copy. */
   | { readonly what: 'scan' }
-  /** Does it still show the newest version? */
+  /** Reads whether the target still shows the newest version. */
   | { readonly what: 'settle' }
-  /** The other side takes so many; the last of them are for how it ended. */
+  /** The remaining writes of this target are reserved for how runs end. */
   | { readonly what: 'reserve' }
   | { readonly what: 'nothing' }
 
-/** `threadIsOld`: something of ours may be there that this store does not know of. */
+/** `threadIsOld`: the thread may have an output of ours that this store does not know. */
 export function nextStep(
   delivery: Delivery,
   channel: ChannelDeclaration,
@@ -70,7 +70,7 @@ export function nextStep(
   if (protocol.lost !== undefined) return { what: 'examine' }
   if (isSpent(delivery, channel)) return { what: 'reserve' }
   const action = actionOf(delivery, channel)
-  // By a clock that is behind GitHub's, a thread may seem younger than the restore.
+  // If our clock is behind GitHub's, a thread may seem newer than the restore.
   const isUnknown = threadIsOld || wasPurged(delivery) || protocol.restored !== undefined
   const mayBeThere = isUnknown && protocol.looked !== true && channel.looksFirst
   return action === 'create' && mayBeThere ? { what: 'look-first' } : { what: 'write', action }
@@ -94,7 +94,7 @@ export function actionOf(
   return providerId === null ? 'create' : 'edit'
 }
 
-/** Its run was there before, and nobody knows what became of its comment. */
+/** An earlier round had a comment, but its row was purged. */
 function wasPurged({ name, round }: Delivery): boolean {
   return name === 'anchor' && round > 1
 }

@@ -1,7 +1,7 @@
 /**
- * What follows when a step did not succeed: it is tried again later, waits for its identity, or has
- * failed. Every wait ends: with the retries, with the deadline, or at the last moment a version may
- * be open at all.
+ * What follows when a step did not succeed: it is tried again later, it waits for its identity, or
+ * it has failed. Every wait ends: after the last retry, at the deadline, or at the last time until
+ * which a version may be open (`lastDeadlineOf`).
  */
 import type { Delivery } from '../delivery.ts'
 import { isOpen } from '../delivery.ts'
@@ -65,7 +65,7 @@ export function retryLater(
   }
 }
 
-/** A look that came to nothing leaves the doubt as it was. */
+/** A failed look changes nothing about the doubt. */
 export function lookLater(
   delivery: Delivery,
   trouble: Trouble,
@@ -77,7 +77,7 @@ export function lookLater(
   return isOpen(change.delivery) ? { ...change, delivery: { ...change.delivery, wait } } : change
 }
 
-/** Null when it was refused like that often enough to believe it. */
+/** Null if it was refused so often that the refusal counts as final. */
 export function retryUnclear(
   delivery: Delivery,
   trouble: Trouble,
@@ -107,7 +107,7 @@ export function retryUnclear(
   }
 }
 
-/** `counted`: that it would be prepared was stored before it began. */
+/** `counted`: the preparation was counted in the store before it began. */
 export function prepareLater(
   delivery: Delivery,
   trouble: Trouble,
@@ -115,9 +115,9 @@ export function prepareLater(
   around: Circumstances,
 ): DeliveryChange {
   const preparations = (delivery.protocol.preparations ?? 0) + (counted ? 0 : 1)
-  const known = { ...delivery, protocol: { ...delivery.protocol, preparations } }
-  if (preparations >= around.rules.preparationsMax) return fail(known, trouble, around)
-  return lookLater(known, trouble, null, around)
+  const withCount = { ...delivery, protocol: { ...delivery.protocol, preparations } }
+  if (preparations >= around.rules.preparationsMax) return fail(withCount, trouble, around)
+  return lookLater(withCount, trouble, null, around)
 }
 
 export function failPastDeadline(
@@ -134,40 +134,40 @@ export function failPastDeadline(
   }
 }
 
-/** Nobody can be asked any more: what stands there stays as it was last known to be. */
+/** The target can no longer be read, so the last known state of it stays. */
 export function endFollowUps(delivery: Delivery, trouble: Trouble): DeliveryChange {
   const { code, text } = trouble
-  const known = { ...withoutFollowUps(delivery), errorCode: code, errorText: text }
+  const withError = { ...withoutFollowUps(delivery), errorCode: code, errorText: text }
   const data = { reason: 'deadline', ...trouble, provider_id: delivery.providerId, shows: null }
   return {
-    delivery: { ...known, tries: 0, dueAt: null },
+    delivery: { ...withError, tries: 0, dueAt: null },
     audits: [auditOf(delivery, 'delivery.settled', data)],
   }
 }
 
 export function fail(delivery: Delivery, trouble: Trouble, { now }: Circumstances): DeliveryChange {
   const { code, text } = trouble
-  const known = { ...delivery, errorCode: code, errorText: text }
-  // A closed one that cannot be followed up stays what it is.
+  const withError = { ...delivery, errorCode: code, errorText: text }
+  // A closed delivery keeps its status if a follow-up fails.
   if (!isOpen(delivery)) {
-    return { delivery: { ...withoutFollowUps(known), dueAt: null }, audits: [] }
+    return { delivery: { ...withoutFollowUps(withError), dueAt: null }, audits: [] }
   }
   return {
-    delivery: close(known, 'FAILED', code, now),
+    delivery: close(withError, 'FAILED', code, now),
     audits: [auditOf(delivery, 'delivery.failed', { reason: code, text })],
   }
 }
 
 export function withoutFollowUps(delivery: Delivery): Delivery {
   const { scan: _scan, settle: _settle, surplus: _surplus, ...rest } = delivery.protocol
-  // What a restore had to find out is not found out any more: a later loss is a loss.
+  // The check after a restore is given up too: a later loss counts as a loss.
   const { restored: _restored, ...protocol } = rest
   return { ...delivery, protocol }
 }
 
 /**
- * The identity is blocked, not this delivery: that costs no try. The deadline of an open one waits
- * too, but not for ever; what follows a closed one up ends with its deadline.
+ * The identity is blocked, not this delivery, so no try is counted. The deadline of an open
+ * delivery moves by the wait, up to a limit. The follow-ups of a closed one end at its deadline.
  */
 export function waitForIdentity(
   delivery: Delivery,
@@ -190,13 +190,15 @@ export function waitForIdentity(
   return { delivery: waiting, audits: [] }
 }
 
-/** A closed one cannot stand in a queue: it comes back in a moment. */
+/**
+ * It waits in the queue until a slot is free. A closed delivery can only wait in a repair queue.
+ */
 export function waitInQueue(delivery: Delivery, queue: string, now: number): DeliveryChange {
   const wait = isOpen(delivery) && delivery.wait !== 'in_doubt' ? 'budget' : delivery.wait
   return { delivery: { ...inQueue(delivery, queue), wait, dueAt: now }, audits: [] }
 }
 
-/** The time it stood in a queue is not its own: its deadline waits too, but not for ever. */
+/** The time in a queue is added to its deadline, up to a limit. */
 export function withTimeInQueue(delivery: Delivery, now: number, rules: PublishingRules): Delivery {
   const { queue, dueAt, deadlineAt } = delivery
   if (queue === null) return delivery
@@ -205,6 +207,6 @@ export function withTimeInQueue(delivery: Delivery, now: number, rules: Publishi
   return { ...delivery, queue: null, deadlineAt: Math.min(deadlineAt + waitedMs, last) }
 }
 
-const blocked: Trouble = { code: 'blocked', text: 'GitHub did not let us write for too long' }
+const blocked: Trouble = { code: 'blocked', text: 'GitHub blocked our writes for too long' }
 
 const isoTime = (ms: number): string => new Date(ms).toISOString()

@@ -75,7 +75,7 @@ export const english: Words = {
     pastCount: (count) => (count === 1 ? '1 earlier run' : `${count} earlier runs`),
     pastMore: (count) => `and ${count} earlier`,
     pastState: {
-      // It gave its place away, whatever it was doing then.
+      // A newer run took the comment over while this one was active.
       pending: 'superseded',
       running: 'superseded',
       waiting: 'superseded',

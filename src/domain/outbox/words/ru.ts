@@ -1,4 +1,4 @@
-/** Russian. A type's name has no gender that we know of, so nothing agrees with it. */
+/** Russian. The gender of a type's name is unknown, so no word agrees with it. */
 import { twoLargest, type Words } from './words.ts'
 
 export const russian: Words = {
@@ -51,7 +51,7 @@ export const russian: Words = {
     filtered: 'исключено правилами',
   },
   anchor: {
-    // As they stand behind a day.
+    // The form that follows a day.
     months: 'янв фев мар апр мая июн июл авг сен окт ноя дек'.split(' '),
     commit: 'Коммит',
     base: 'база',
@@ -78,7 +78,7 @@ export const russian: Words = {
     pastMore: (count) =>
       `и ещё ${count} ${plural(count, 'более ранний', 'более ранних', 'более ранних')}`,
     pastState: {
-      // It gave its place away, whatever it was doing then.
+      // A newer run took the comment over while this one was active.
       pending: 'заменено',
       running: 'заменено',
       waiting: 'заменено',

@@ -1,6 +1,6 @@
 /**
- * How a run stands, told from its state, its verdict and why it ended. The comment, the commit
- * status and the check run all ask here, so that they never disagree.
+ * The state of a run as people see it, from its state, its verdict and why it ended. The comment,
+ * the commit status and the check run all use this, so they never disagree.
  */
 import type { Run, Verdict } from '../../run.ts'
 import { ownReasons, type OwnReason, type ShownState } from './words.ts'
@@ -31,7 +31,7 @@ const withoutResult: readonly ShownState[] = [
   ...(['timed_out', 'lost', 'no_worker', 'cancelled', 'superseded'] as const),
 ]
 
-/** It has ended and says how the work came out, rather than that it was cut short. */
+/** It ended with a result; it was not cut short. */
 export function showsResult(run: Ended): boolean {
   return !withoutResult.includes(shownStateOf(run))
 }
@@ -42,15 +42,15 @@ function failureOf(code: string | null): ShownState {
   return code === 'worker_lost' || code === 'attempts_exhausted' ? 'lost' : 'failed'
 }
 
-/** Null when the holder said how it went, or a person called it off. */
+/** Null if the holder ended it, or a person cancelled it. */
 export function ownReasonOf({ errorCode }: Pick<Run, 'errorCode'>): OwnReason | null {
   return ownReasons.find((reason) => reason === errorCode) ?? null
 }
 
-/** Why it was skipped: somebody's words, a rule that gave none, or null when nobody said. */
+/** Why it was skipped: a text, or a rule that gave none; null when there is no reason. */
 export function skipReasonOf({ errorCode, errorText }: SkippedRun): SkipReason | null {
   if (errorCode === 'skipped' && errorText === 'filtered') return { filtered: true }
-  return errorText === null || errorText.trim() === '' ? null : { said: errorText }
+  return errorText === null || errorText.trim() === '' ? null : { text: errorText }
 }
 type SkippedRun = Pick<Run, 'errorCode' | 'errorText'>
-export type SkipReason = { readonly filtered: true } | { readonly said: string }
+export type SkipReason = { readonly filtered: true } | { readonly text: string }

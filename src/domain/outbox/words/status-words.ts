@@ -1,8 +1,9 @@
 /**
- * What the commit status and the check run of a run say. Pure, and from the run alone.
+ * The texts of a run's commit status and check run. Pure, and from the run alone.
  *
- * What must hold: while a run is active both say one and the same, so that its whole life is two
- * writes; what ended without its holder is never a success, and says why first.
+ * What must hold: both texts stay the same while a run is active, so that two writes are enough for
+ * its whole life. A run that ended without its holder never shows a success, and its text begins
+ * with why.
  */
 import type { Run } from '../../run.ts'
 import { isActive } from '../../run.ts'
@@ -13,7 +14,7 @@ import type { ShownState, Words } from './words.ts'
 
 export interface StatusText {
   readonly state: 'pending' | 'success' | 'failure' | 'error'
-  /** The channel cuts it to what GitHub takes. */
+  /** The channel cuts it to the length that GitHub accepts. */
   readonly description: string
 }
 
@@ -27,12 +28,12 @@ export interface CheckText {
   readonly summary: string
 }
 
-interface Shown {
+interface GitHubState {
   readonly state: StatusText['state']
   readonly conclusion: Conclusion | null
 }
 
-const shownAs: Readonly<Record<ShownState, Shown>> = {
+const githubStates: Readonly<Record<ShownState, GitHubState>> = {
   queued: { state: 'pending', conclusion: null },
   running: { state: 'pending', conclusion: null },
   waiting: { state: 'pending', conclusion: null },
@@ -49,20 +50,20 @@ const shownAs: Readonly<Record<ShownState, Shown>> = {
 }
 
 export function statusOf(run: Run): StatusText {
-  return { state: shownAs[shownStateOf(run)].state, description: descriptionOf(run) }
+  return { state: githubStates[shownStateOf(run)].state, description: descriptionOf(run) }
 }
 
-/** What is said of an output that a run left "under way" though the run itself went well. */
+/** The text for an output that a run left in progress although the run itself succeeded. */
 export const endedWithoutResult = 'Ended without a result'
 
-/** It did not say that what it left open came out well. */
+/** The run ended well. That says nothing about an output that it left in progress. */
 export function endedWell({ state }: Pick<Run, 'state'>): boolean {
   return state === 'succeeded' || state === 'skipped'
 }
 
 export function checkOf(run: Run): CheckText {
   const title = descriptionOf(run)
-  const { conclusion } = shownAs[shownStateOf(run)]
+  const { conclusion } = githubStates[shownStateOf(run)]
   return {
     status: conclusion === null ? 'in_progress' : 'completed',
     conclusion,
@@ -109,10 +110,10 @@ function failedWords({ errorText, errorCode }: Run, { status }: Words): string {
 function skippedWords(run: Run, { status }: Words): string {
   const why = skipReasonOf(run)
   if (why === null) return status.skipped(null)
-  return status.skipped('said' in why ? oneLine(why.said) : status.filtered)
+  return status.skipped('text' in why ? oneLine(why.text) : status.filtered)
 }
 
-/** The whole sentence where the reason is ours. */
+/** A whole sentence, if Holdfast ended the run. */
 function sentenceOf(run: Run): string | null {
   const { reason } = wordsOf(localeOf(run.locale))
   if (run.state === 'superseded') return reason.superseded

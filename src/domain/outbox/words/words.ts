@@ -1,12 +1,13 @@
 /**
- * Everything we say on GitHub in our own words, once per language.
+ * All texts of our own on GitHub, once per language.
  *
- * What must hold: a run that was superseded, lost or cancelled never reads as one that passed.
+ * What must hold: the text of a run that was superseded, lost or cancelled never looks like that of
+ * one that passed.
  */
 import type { RunState } from '../../run.ts'
 import type { PhaseLine } from '../anchor-view.ts'
 
-/** Why a run ended without its holder saying so. */
+/** Why Holdfast ended a run without its holder. */
 export const ownReasons = [
   'no_worker',
   'timeout',
@@ -16,7 +17,7 @@ export const ownReasons = [
 ] as const
 export type OwnReason = (typeof ownReasons)[number]
 
-/** How a run stands, as people would tell it. */
+/** The state of a run as people see it. */
 export type ShownState =
   | 'queued'
   | 'running'
@@ -44,15 +45,15 @@ export interface Words {
   readonly state: Readonly<Record<ShownState, string>>
   /** Whole sentences. */
   readonly reason: Readonly<Record<OwnReason | 'superseded' | 'filtered', string>>
-  /** A comment that asked for work was not followed. */
+  /** The answer to a comment whose request was refused. */
   readonly headNewer: (type: string, sha: string, author: string, time: string) => string
   readonly status: StatusWords
   readonly anchor: AnchorWords
 }
 
-/** At most 140 characters, what matters first. */
+/** At most 140 characters, the most important words first. */
 export interface StatusWords {
-  /** While it is queued, worked on, or waiting: one text for all, so that it is written once. */
+  /** One text while it is queued, running or waiting, so that it is written only once. */
   readonly pending: string
   readonly outcome: Readonly<Record<'success' | 'failure' | 'neutral' | 'failed', string>>
   readonly ended: Readonly<Record<OwnReason | 'superseded' | 'cancelled', string>>
@@ -71,7 +72,7 @@ export interface AnchorWords {
   readonly attempt: (count: number) => string
   readonly round: (count: number) => string
   readonly duration: (length: Duration) => string
-  /** Behind the name of a phase; empty where the box says it all. */
+  /** After the name of a phase; empty if its checkbox says enough. */
   readonly phase: Readonly<Record<PhaseLine['state'], string>>
   readonly morePhases: (count: number) => string
   readonly reports: string

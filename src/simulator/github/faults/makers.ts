@@ -48,7 +48,7 @@ export const brokenJson = (): Fault => ({
 /** The connection opens and breaks; GitHub does nothing. */
 export const reset = (): Fault => ({ name: 'reset', run: () => ({ kind: 'reset' }) })
 
-/** The connection never opens. Over a real socket it can only be broken: there it is a reset. */
+/** The connection never opens. Over a real socket the connection is reset instead. */
 export const refused = (): Fault => ({
   name: 'refused',
   neverOpens: true,

@@ -15,7 +15,7 @@ export interface FaultTarget {
   readonly identity?: string
   /** The first request to hit, counted among those that match; 1 if absent. */
   readonly nth?: number
-  /** How many requests to hit from there. If absent: all for a lasting fault, else one. */
+  /** How many requests to hit from there. If absent, the fault decides: most hit one. */
   readonly times?: number
 }
 

@@ -4,7 +4,7 @@ export type Json = Record<string, unknown>
 export const apiUrl = 'https://api.github.com'
 export const siteUrl = 'https://github.com'
 
-/** The GraphQL id of the same object. It has another form than GitHub's, but is as unique. */
+/** The GraphQL id of the object. Its form differs from GitHub's, but it is just as unique. */
 export const nodeId = (prefix: string, id: number): string =>
   `${prefix}_${Buffer.from(String(id)).toString('base64url')}`
 

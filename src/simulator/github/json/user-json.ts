@@ -1,4 +1,4 @@
-/** An account, as GitHub writes it: in short, and as its own page. */
+/** An account, as GitHub writes it: short inside other objects, longer when asked for itself. */
 import type { User } from '../state/users.ts'
 import type { World } from '../state/world.ts'
 import { apiUrl, nodeId, siteUrl, type Json } from './json.ts'

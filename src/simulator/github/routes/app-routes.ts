@@ -12,7 +12,7 @@ import {
 import { findRepository } from '../state/repositories.ts'
 import type { World } from '../state/world.ts'
 import { fieldsOf } from './fields.ts'
-import { moved } from './resources.ts'
+import { redirectTo } from './resources.ts'
 import type { Call, Route } from './route.ts'
 
 function appOf({ identity }: Call): App {
@@ -50,7 +50,7 @@ export const appRoutes: readonly Route[] = [
       const app = appOf(call)
       const found = findRepository(world, `${params['owner'] ?? ''}/${params['repo'] ?? ''}`)
       if (found === null || found.repository.restricted) throw notFound()
-      if (found.isFormerName) throw moved(call, found.repository)
+      if (found.isFormerName) throw redirectTo(call, found.repository)
       const installation = installationOf(world, found.repository)
       if (installation === null) throw notFound()
       return { status: 200, body: installationJson(world, app, installation) }

@@ -91,11 +91,11 @@ function listedRuns(call: Call): CheckRun[] {
     .filter((run) => name === null || run.name === name)
     .filter(() => appId === null || appId === String(call.world.app?.id))
     .reverse()
-  const shown =
+  const selectedRuns =
     query.get('filter') === 'all'
       ? runs
       : runs.filter((run) => runs.find((each) => each.name === run.name) === run)
-  return shown.filter((run) => status === null || run.status === status)
+  return selectedRuns.filter((run) => status === null || run.status === status)
 }
 
 function changeOf({ world }: Call, fields: Json): CheckChange {

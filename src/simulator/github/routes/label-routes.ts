@@ -46,7 +46,7 @@ export const labelRoutes: readonly Route[] = [
 const labelsJson = ({ repository, labels }: Thread): Json[] =>
   labels.map((label) => labelJson(repository, label))
 
-/** `{"labels": ["a"]}`, `["a"]`, and either with `{"name": "a"}` for a name. */
+/** Accepts `{"labels": ["a"]}` and `["a"]`. In both, a name may also be `{"name": "a"}`. */
 function namesOf(call: Call): string[] {
   const given = Array.isArray(call.body) ? call.body : (fieldsOf(call)['labels'] ?? [])
   if (!Array.isArray(given)) throw wrongType('labels', given, 'an array')

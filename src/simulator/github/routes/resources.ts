@@ -30,7 +30,7 @@ export function repositoryOf(call: Call, required: RequiredAccess): Repository {
   const found = findRepository(world, `${params['owner'] ?? ''}/${params['repo'] ?? ''}`)
   if (found === null || found.repository.restricted) throw notFound()
   checkAccess(call, found.repository, required)
-  if (found.isFormerName) throw moved(call, found.repository)
+  if (found.isFormerName) throw redirectTo(call, found.repository)
   return found.repository
 }
 
@@ -72,7 +72,7 @@ function checkAccess(
   }
 }
 
-export function moved({ request }: Call, { id }: Repository): Refusal {
+export function redirectTo({ request }: Call, { id }: Repository): Refusal {
   const subPath = request.path.replace(/^\/repos\/[^/]+\/[^/]+/, '')
   const query = request.query.size === 0 ? '' : `?${request.query.toString()}`
   const url = `${request.apiUrl}/repositories/${id}${subPath}${query}`

@@ -79,11 +79,11 @@ function newReviewOf(call: Call): NewReview {
     body: optionalText(fields, 'body') ?? '',
     state: event === null ? 'PENDING' : stateAfter[event],
     commitId: optionalText(fields, 'commit_id'),
-    comments: listField(fields, 'comments').map(inlineOf),
+    comments: listField(fields, 'comments').map(inlineCommentOf),
   }
 }
 
-function inlineOf(fields: Json): NewReview['comments'][number] {
+function inlineCommentOf(fields: Json): NewReview['comments'][number] {
   const line = optionalNumber(fields, 'line')
   const position = optionalNumber(fields, 'position')
   if (line === null && position === null) throw notSupplied('position')

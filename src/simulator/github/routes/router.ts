@@ -18,19 +18,19 @@ export interface Router {
   knownTemplate(template: string): string
 }
 
-interface Compiled {
+interface CompiledRoute {
   readonly route: Route
   readonly method: string
   readonly pattern: RegExp
 }
 
 export function createRouter(world: World): Router {
-  const compiled: Compiled[] = []
+  const compiled: CompiledRoute[] = []
 
-  const matching = (method: string, path: string): Match | null => {
+  const findMatch = (method: string, path: string): Match | null => {
     for (const each of compiled) {
       const found = each.method === method ? each.pattern.exec(path) : null
-      if (found !== null) return { route: each.route, params: decoded(found.groups ?? {}) }
+      if (found !== null) return { route: each.route, params: decodeAll(found.groups ?? {}) }
     }
     return null
   }
@@ -39,11 +39,11 @@ export function createRouter(world: World): Router {
     add: (routes) => void compiled.push(...routes.map(compile)),
     find: (method, path) => {
       const byId = /^\/repositories\/(\d{1,15})(\/.+)$/.exec(path)
-      if (byId === null) return matching(method, path)
+      if (byId === null) return findMatch(method, path)
       const repository = world.repositories.get(Number(byId[1]))
       // No repository can have this name: the route is found, the repository is not.
       const name = repository === undefined ? '-/-' : fullNameOf(repository)
-      return matching(method, `/repos/${name}${byId[2] ?? ''}`)
+      return findMatch(method, `/repos/${name}${byId[2] ?? ''}`)
     },
     knownTemplate: (template) => {
       const known = compiled.find(({ route }) => shapeOf(route.route) === shapeOf(template))
@@ -56,17 +56,17 @@ export function createRouter(world: World): Router {
 /** The names in braces do not matter. */
 const shapeOf = (template: string): string => template.replace(/\{\w+\}/g, '{}')
 
-function compile(route: Route): Compiled {
+function compile(route: Route): CompiledRoute {
   const [method = '', template = ''] = route.route.split(' ')
   const pattern = template.replace(/[.+]/g, '\\$&').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')
   return { route, method, pattern: new RegExp(`^${pattern}$`) }
 }
 
-function decoded(groups: Readonly<Record<string, string>>): Record<string, string> {
+function decodeAll(groups: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, decode(value)]))
 }
 
-/** An invalid encoding is used as it is: nothing has such a name. */
+/** An invalid encoding is kept as it is. Nothing has such a name, so the answer is 404. */
 function decode(value: string): string {
   try {
     return decodeURIComponent(value)

@@ -49,7 +49,7 @@ export const statusRoutes: readonly Route[] = [
     docs: 'commits/statuses#list-commit-statuses-for-a-reference',
     handle: (call) => {
       const repository = repositoryOf(call, read)
-      const { items, headers } = pageOf(call.request, listed(call, repository).reverse())
+      const { items, headers } = pageOf(call.request, listedStatuses(call, repository).reverse())
       const body = items.map((status) => statusJson(call.world, repository, status))
       return { status: 200, body, headers }
     },
@@ -59,7 +59,7 @@ export const statusRoutes: readonly Route[] = [
     docs: 'commits/statuses#get-the-combined-status-for-a-specific-reference',
     handle: (call) => {
       const repository = repositoryOf(call, read)
-      const all = listed(call, repository)
+      const all = listedStatuses(call, repository)
       const { items, headers } = pageOf(call.request, currentStatuses(all))
       const sha = call.params['ref'] ?? ''
       return {
@@ -72,7 +72,7 @@ export const statusRoutes: readonly Route[] = [
 ]
 
 /** Oldest first. */
-function listed(call: Call, repository: Repository): Status[] {
+function listedStatuses(call: Call, repository: Repository): Status[] {
   const sha = call.params['ref'] ?? ''
   if (!canSeeCommit(call.world, repository, sha)) {
     throw unprocessable(`No commit found for SHA: ${sha}`)

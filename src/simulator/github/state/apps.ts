@@ -87,17 +87,17 @@ export function addInstallationToken(
   world: World,
   app: App,
   installation: Installation,
-  narrowed: { repositories: ReadonlySet<number> | null; permissions: Permissions },
+  scope: { repositories: ReadonlySet<number> | null; permissions: Permissions },
 ): Token {
   const token: Token = {
     text: tokenText(world, app),
     user: botOf(world, app),
     installation,
-    ...narrowed,
+    ...scope,
     expiresAt: world.nowMs() + tokenLifeMs,
     revoked: false,
   }
-  world.changed()
+  world.countChange()
   return storeToken(world, token)
 }
 

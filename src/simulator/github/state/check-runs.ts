@@ -129,7 +129,7 @@ function apply(world: World, run: CheckRun, change: CheckChange): void {
   if (status !== 'queued') run.startedAt ??= now
   run.annotations += addedAnnotations
   run.requests.push(world.request)
-  world.changed()
+  world.countChange()
 }
 
 function removeOldest(world: World, repository: Repository, { name, suiteId }: CheckRun): void {

@@ -76,7 +76,7 @@ export function addComment(
   thread.comments.push(comment)
   thread.updatedAt = at
   world.comments.set(comment.id, comment)
-  world.changed()
+  world.countChange()
   emitCommentEvent(world, comment, author, 'created')
   return comment
 }
@@ -87,14 +87,14 @@ export function editComment(world: World, comment: Comment, editor: User, body: 
   const at = world.nowMs()
   comment.versions.push({ at, by: editor.login, body, request: world.request })
   comment.updatedAt = at
-  world.changed()
+  world.countChange()
   emitCommentEvent(world, comment, editor, 'edited', { changes: { body: { from } } })
 }
 
 export function deleteComment(world: World, comment: Comment, by: User): void {
   comment.deletedAt = world.nowMs()
   comment.deletedBy = by.login
-  world.changed()
+  world.countChange()
   emitCommentEvent(world, comment, by, 'deleted')
 }
 

@@ -1,4 +1,4 @@
-/** Labels of a repository and of its threads. Their names ignore case. */
+/** Labels of a repository and of its threads. Upper and lower case make no difference in names. */
 import { labelJson } from '../json/repository-json.ts'
 import { issueJson, pullJson } from '../json/thread-json.ts'
 import { emitEvent } from './events.ts'
@@ -33,7 +33,7 @@ export function addLabels(
     if (thread.labels.includes(label)) continue
     thread.labels.push(label)
     thread.updatedAt = world.nowMs()
-    world.changed()
+    world.countChange()
     emitLabelEvent(world, thread, label, sender, 'labeled')
   }
 }
@@ -45,7 +45,7 @@ export function removeLabel(world: World, thread: Thread, name: string, sender: 
   if (label === undefined) return false
   thread.labels.splice(index, 1)
   thread.updatedAt = world.nowMs()
-  world.changed()
+  world.countChange()
   emitLabelEvent(world, thread, label, sender, 'unlabeled')
   return true
 }

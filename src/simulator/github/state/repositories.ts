@@ -41,8 +41,11 @@ export const fullNameOf = ({ owner, name }: Repository): string => `${owner.logi
 export function addRepository(world: World, fullName: string, options: NewRepository): Repository {
   const { owner, name } = partsOf(fullName)
   const takenId = world.names.get(fullName.toLowerCase())
-  const holder = takenId === undefined ? undefined : world.repositories.get(takenId)
-  if (holder !== undefined && fullNameOf(holder).toLowerCase() === fullName.toLowerCase()) {
+  const namedRepository = takenId === undefined ? undefined : world.repositories.get(takenId)
+  if (
+    namedRepository !== undefined &&
+    fullNameOf(namedRepository).toLowerCase() === fullName.toLowerCase()
+  ) {
     throw new Error(`There is already a repository ${fullName}.`)
   }
   const repository: Repository = {
@@ -91,7 +94,7 @@ export function renameRepository(world: World, repository: Repository, newFullNa
   repository.owner = userNamed(world, owner, 'Organization')
   repository.name = name
   world.names.set(newFullName.toLowerCase(), repository.id)
-  world.changed()
+  world.countChange()
   emitEvent(world, repository, repository.owner, 'repository', 'renamed', () => ({
     changes: { repository: { name: { from } } },
   }))
@@ -100,8 +103,8 @@ export function renameRepository(world: World, repository: Repository, newFullNa
 const ranks: readonly Role[] = ['none', 'read', 'triage', 'write', 'maintain', 'admin']
 
 export function roleOf(world: World, repository: Repository, user: User): Role {
-  const set = repository.roles.get(user.login.toLowerCase())
-  if (set !== undefined) return set
+  const givenRole = repository.roles.get(user.login.toLowerCase())
+  if (givenRole !== undefined) return givenRole
   if (user.id === repository.owner.id) return 'admin'
   // A test that gives an account a token wants it to write.
   if (world.tokenHolders.has(user.id)) return 'write'

@@ -59,7 +59,7 @@ export function addReview(world: World, thread: Thread, author: User, given: New
   }
   pull.reviews.push(review)
   thread.updatedAt = now
-  world.changed()
+  world.countChange()
   if (review.state !== 'PENDING') emitReviewEvent(world, review, author, 'submitted')
   return review
 }
@@ -68,7 +68,7 @@ export function editReview(world: World, review: Review, sender: User, body: str
   checkBody(body)
   const from = review.body
   review.body = body
-  world.changed()
+  world.countChange()
   emitReviewEvent(world, review, sender, 'edited', { changes: { body: { from } } })
 }
 
@@ -79,21 +79,21 @@ function check(thread: Thread, author: User, { body, state, comments }: NewRevie
   const isVerdict = state === 'APPROVED' || state === 'CHANGES_REQUESTED'
   if (isVerdict && thread.author.id === author.id) {
     const verb = state === 'APPROVED' ? 'approve' : 'request changes on'
-    throw refused(`Can not ${verb} your own pull request`)
+    throw reviewRefusal(`Can not ${verb} your own pull request`)
   }
   const pending = pullOf(thread).reviews.some(
     (each) => each.state === 'PENDING' && each.author.id === author.id,
   )
-  if (pending) throw refused('User can only have one pending review per pull request')
+  if (pending) throw reviewRefusal('User can only have one pending review per pull request')
 }
 
 function checkBody(body: string): void {
   const problem = bodyProblem(body)
-  if (problem !== null) throw refused(problem)
+  if (problem !== null) throw reviewRefusal(problem)
 }
 
 /** GitHub refuses a review with a sentence, while it names fields for a comment. */
-const refused = (sentence: string): Refusal =>
+const reviewRefusal = (sentence: string): Refusal =>
   new Refusal(422, { message: 'Unprocessable Entity', errors: [sentence] })
 
 function emitReviewEvent(

@@ -1,6 +1,6 @@
 /**
- * Commit statuses: all that were ever set; the newest of a context counts. Contexts ignore case. A
- * status cannot be deleted.
+ * Commit statuses: all that were ever set. The newest one of a context counts. Upper and lower case
+ * in contexts make no difference. A status cannot be deleted.
  */
 import { commitJson } from '../json/commit-json.ts'
 import { branchJson, statusJson } from '../json/status-json.ts'
@@ -56,7 +56,7 @@ export function addStatus(
     request: world.request,
   }
   repository.statuses.push(status)
-  world.changed()
+  world.countChange()
   emitEvent(world, repository, creator, 'status', null, () => ({
     ...statusJson(world, repository, status),
     sha: status.sha,

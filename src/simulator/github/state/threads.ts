@@ -105,7 +105,7 @@ function open(world: World, repository: Repository, given: NewIssue, pull: Pull 
     closedBy: null,
   }
   repository.threads.set(number, thread)
-  world.changed()
+  world.countChange()
   emitThreadEvent(world, thread, thread.author, 'opened')
   return thread
 }
@@ -139,7 +139,7 @@ export function pushTo(
   thread.updatedAt = world.nowMs()
   // GitHub points old reviews at the new head when theirs is no longer part of the branch.
   if (options.force === true) for (const review of pull.reviews) review.commitId = headSha
-  world.changed()
+  world.countChange()
   emitEvent(world, thread.repository, sender, 'push', null, () => ({
     ref: `refs/heads/${pull.headRef}`,
     before,
@@ -166,7 +166,7 @@ export function closeThread(
   const now = world.nowMs()
   Object.assign(thread, { state: 'closed', closedAt: now, closedBy: sender, updatedAt: now })
   if (options.merged === true) pullOf(thread).mergedAt = now
-  world.changed()
+  world.countChange()
   emitThreadEvent(world, thread, sender, 'closed')
 }
 
@@ -174,7 +174,7 @@ export function reopenThread(world: World, thread: Thread, by?: string): void {
   if (thread.state === 'open') return
   const updatedAt = world.nowMs()
   Object.assign(thread, { state: 'open', closedAt: null, closedBy: null, updatedAt })
-  world.changed()
+  world.countChange()
   emitThreadEvent(
     world,
     thread,
@@ -202,7 +202,7 @@ export function editThread(world: World, thread: Thread, edit: ThreadEdit, by?: 
     ...(pull !== null && editPull(world, thread, pull, edit)),
   }
   thread.updatedAt = world.nowMs()
-  world.changed()
+  world.countChange()
   if (Object.keys(changes).length > 0) emitThreadEvent(world, thread, sender, 'edited', { changes })
   if (pull === null || edit.draft === undefined || edit.draft === pull.draft) return
   pull.draft = edit.draft
@@ -221,7 +221,7 @@ function editPull(world: World, thread: Thread, pull: Pull, edit: ThreadEdit): o
 export function setLocked(world: World, thread: Thread, locked: boolean): void {
   if (thread.locked === locked) return
   thread.locked = locked
-  world.changed()
+  world.countChange()
   emitThreadEvent(world, thread, thread.repository.owner, locked ? 'locked' : 'unlocked')
 }
 

@@ -10,7 +10,7 @@ export interface User {
   readonly createdAt: number
 }
 
-/** Logins ignore case. An unknown account is created. */
+/** Upper and lower case make no difference in logins. An unknown account is created. */
 export function userNamed(world: World, login: string, type?: UserType): User {
   return (
     world.users.get(login.toLowerCase()) ??

@@ -31,12 +31,12 @@ export interface World {
   readonly tokens: Map<string, Token>
   /** Ids of the accounts that ever had a token. */
   readonly tokenHolders: Set<number>
-  readonly observers: Set<(happening: GitHubEvent) => void>
+  readonly observers: Set<(event: GitHubEvent) => void>
   /** Index of the request that is being handled; null while a test acts itself. */
   request: number | null
   /** How often anything was changed. */
   readonly changes: number
-  changed(): void
+  countChange(): void
   nextId(): number
   /** By the given clock. */
   nowMs(): number
@@ -72,7 +72,7 @@ export function createWorld({ clock, ...given }: WorldOptions): World {
     get changes() {
       return changes
     },
-    changed: () => {
+    countChange: () => {
       changes++
     },
     nextId: () => ++lastId,

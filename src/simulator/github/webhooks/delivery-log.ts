@@ -42,7 +42,7 @@ export interface PageRequest {
 
 export interface DeliveryLog {
   add(delivery: Omit<HookDelivery, 'id'>): HookDelivery
-  page(hookId: number, wish: PageRequest): DeliveryPage
+  page(hookId: number, request: PageRequest): DeliveryPage
   find(hookId: number, id: number): HookDelivery | null
   /** Of all hooks, oldest first. */
   all(): readonly HookDelivery[]
@@ -53,19 +53,19 @@ const retentionMs = 3 * 24 * 3_600_000
 const firstId = 12_345_678_900
 
 export function createDeliveryLog(clock: Clock): DeliveryLog {
-  let kept: HookDelivery[] = []
+  let records: HookDelivery[] = []
   let nextId = firstId
   const current = (): readonly HookDelivery[] => {
     const oldest = clock.wallMs() - retentionMs
-    if ((kept[0]?.deliveredAtMs ?? oldest) < oldest) {
-      kept = kept.filter(({ deliveredAtMs }) => deliveredAtMs >= oldest)
+    if ((records[0]?.deliveredAtMs ?? oldest) < oldest) {
+      records = records.filter(({ deliveredAtMs }) => deliveredAtMs >= oldest)
     }
-    return kept
+    return records
   }
   return {
     add(delivery) {
       const added = { ...delivery, id: nextId++ }
-      kept.push(added)
+      records.push(added)
       return added
     },
     page(hookId, { perPage, cursor, status }) {

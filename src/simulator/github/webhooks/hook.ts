@@ -43,7 +43,7 @@ export interface HeldDelivery {
 
 export interface Hook {
   readonly url: string
-  sendEvent(announcement: WebhookEvent): void
+  sendEvent(event: WebhookEvent): void
   /** Sends a logged delivery again with its GUID and body; false if there is no such delivery. */
   redeliver(deliveryId: number): boolean
   addFault(rule: WebhookFaultRule): void
@@ -83,7 +83,7 @@ export function createHook(options: HookOptions): Hook {
     })
   }
 
-  function announce({ payload, ...about }: WebhookEvent): void {
+  function sendEvent({ payload, ...about }: WebhookEvent): void {
     const outgoing = { ...about, body: JSON.stringify(payload), redelivery: false }
     const fault = faults.take(about.event, about.action)
     if (fault === 'drop-unlogged') return
@@ -99,7 +99,7 @@ export function createHook(options: HookOptions): Hook {
     get url() {
       return url
     },
-    sendEvent: announce,
+    sendEvent,
     redeliver(deliveryId) {
       const first = log.find(options.id, deliveryId)
       if (first === null) return false
@@ -107,14 +107,14 @@ export function createHook(options: HookOptions): Hook {
       return true
     },
     addFault: (rule) => faults.add(rule),
-    moveTo: (place) => void (url = place),
+    moveTo: (newUrl) => void (url = newUrl),
     get held() {
       return held
     },
     release(order = 'oldest first') {
-      const leaving = order === 'oldest first' ? held : held.toReversed()
+      const released = order === 'oldest first' ? held : held.toReversed()
       held = []
-      leaving.forEach(send)
+      released.forEach(send)
     },
     idle: () => pending.wait(),
   }
@@ -167,20 +167,20 @@ interface PendingWork {
 }
 
 function createPendingWork(): PendingWork {
-  let underWay = 0
+  let pendingCount = 0
   let waiting: (() => void)[] = []
   return {
     begin() {
-      underWay += 1
+      pendingCount += 1
       return () => {
-        underWay -= 1
-        if (underWay > 0) return
+        pendingCount -= 1
+        if (pendingCount > 0) return
         const all = waiting
         waiting = []
         for (const resolve of all) resolve()
       }
     },
     wait: () =>
-      underWay === 0 ? Promise.resolve() : new Promise((resolve) => void waiting.push(resolve)),
+      pendingCount === 0 ? Promise.resolve() : new Promise((resolve) => void waiting.push(resolve)),
   }
 }

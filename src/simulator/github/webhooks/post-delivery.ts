@@ -32,16 +32,16 @@ type Answer = Omit<PostOutcome, 'durationMs'>
 
 export async function postDelivery(deps: PostDeps, post: Post): Promise<PostOutcome> {
   const { clock, scheduler } = deps
-  const began = clock.monotonicMs()
+  const startedMs = clock.monotonicMs()
   const abort = new AbortController()
-  const late = Promise.withResolvers<Answer>()
+  const timeout = Promise.withResolvers<Answer>()
   const cancel = scheduler.after(deliveryDeadlineMs, () => {
-    late.resolve(unanswered('timed out'))
+    timeout.resolve(unanswered('timed out'))
     abort.abort()
   })
-  const answer = await Promise.race([late.promise, exchange(deps, post, abort.signal)])
+  const answer = await Promise.race([timeout.promise, exchange(deps, post, abort.signal)])
   cancel()
-  return { ...answer, durationMs: Math.max(0, clock.monotonicMs() - began) }
+  return { ...answer, durationMs: Math.max(0, clock.monotonicMs() - startedMs) }
 }
 
 async function exchange(deps: PostDeps, post: Post, signal: AbortSignal): Promise<Answer> {

@@ -1,4 +1,4 @@
-/** Routes of hooks and their deliveries: the App's, with its own key, and a repository's. */
+/** Routes of hooks and their deliveries: of the App (signed with its key) and of a repository. */
 import { notFound, Refusal } from '../refusal.ts'
 import { repositoryOf } from '../routes/resources.ts'
 import type { Call, Reply, Route } from '../routes/route.ts'

@@ -1,12 +1,13 @@
 /**
- * The audit in the order of commits, so that whoever follows it or pages through it loses nothing.
+ * The audit in the order of commits, so that a reader that follows it or pages through it misses
+ * nothing.
  *
- * What must hold: once a reader can see a place, no row ever gets a lower one. Where ids do not
- * tell the order, places are given after the commit, by one giver at a time: the next giver begins
- * after the commit of the one before, above its last number.
+ * What must hold: once a reader can see a number, no row ever gets a lower one. On a database whose
+ * ids are not in the order of commits, rows get their number after the commit. Only one transaction
+ * at a time does that. The next one starts after its commit, above its last number.
  */
 import type { AuditRow } from '../../../domain/audit.ts'
-import type { AuditBite, AuditFilter, Page, Paged } from '../../../store.ts'
+import type { AuditBatch, AuditFilter, Page, Paged } from '../../../store.ts'
 import { cutPage, pageAfterNumber, pageAfterPair, rowsToRead } from '../../paging.ts'
 import type { Sql, Verb } from '../../sql.ts'
 import { join, padded, raw, sql } from '../../sql.ts'
@@ -14,41 +15,41 @@ import { selectAudits } from '../../tables/audit-table.ts'
 import type { VerbContext } from '../context.ts'
 import { lockState, writeState } from '../../tables/state-table.ts'
 
-/** Bounds how long a giver keeps the others waiting. */
-const placedMax = 1000
+/** Limits how long others wait for the transaction that gives the numbers. */
+const numberedMax = 1000
 
-/** Gives committed rows their places; true when there may be more of them. */
-export function* placeAudits(): Verb<boolean> {
+/** Gives committed rows their numbers. Returns true if there may be more of them. */
+export function* numberAudits(): Verb<boolean> {
   const last = Number(yield* lockState('audit_order', '0'))
-  const placed = yield sql`UPDATE audit SET seq = next.seq FROM (
+  const numbered = yield sql`UPDATE audit SET seq = next.seq FROM (
       SELECT id, ${last} + row_number() OVER (ORDER BY id) AS seq FROM (
-        SELECT id FROM audit WHERE seq IS NULL ORDER BY id LIMIT ${placedMax}) AS unplaced
+        SELECT id FROM audit WHERE seq IS NULL ORDER BY id LIMIT ${numberedMax}) AS unnumbered
     ) AS next WHERE audit.id = next.id RETURNING audit.seq`
-  if (placed.length === 0) return false
+  if (numbered.length === 0) return false
   // A row that is purged meanwhile leaves a gap, so the last number is not the count.
-  const newLast = placed.reduce((most, row) => Math.max(most, Number(row['seq'])), last)
+  const newLast = numbered.reduce((most, row) => Math.max(most, Number(row['seq'])), last)
   yield* writeState('audit_order', String(newLast))
-  return placed.length === placedMax
+  return numbered.length === numberedMax
 }
 
 export interface LatestAudit {
   readonly order: number
-  readonly unplaced: boolean
+  readonly hasUnnumbered: boolean
 }
 
-/** One cheap look: the newest place, and whether a row still waits for one. */
+/** The newest number, and whether a row still has none. One cheap query. */
 export function* latestAudit({ dialect }: VerbContext): Verb<LatestAudit> {
-  const waiting = dialect.placesAudits
+  const waiting = dialect.numbersAuditsLater
     ? raw('EXISTS (SELECT 1 FROM audit WHERE seq IS NULL)')
     : raw('FALSE')
-  const [row] = yield sql`SELECT max(${dialect.auditOrder}) AS latest, ${waiting} AS unplaced
+  const [row] = yield sql`SELECT max(${dialect.auditOrder}) AS latest, ${waiting} AS unnumbered
     FROM audit`
-  return { order: Number(row?.['latest'] ?? 0), unplaced: row?.['unplaced'] === true }
+  return { order: Number(row?.['latest'] ?? 0), hasUnnumbered: row?.['unnumbered'] === true }
 }
 
 /**
- * Along an index by run, webhook, delivery, what was refused, type or time; more than one of them
- * leaves out rows.
+ * Reads along one index: by run, webhook, delivery, refused credential, type or time. A second
+ * filter skips rows of that index.
  */
 export function* listAudit(
   { dialect }: VerbContext,
@@ -57,8 +58,8 @@ export function* listAudit(
 ): Verb<Paged<AuditRow>> {
   const order = dialect.auditOrder
   const at = raw('at')
-  // Commits are nearly in the order of time, but not quite: where the time says what belongs to the
-  // list, any other order would have to look at all of history for stragglers.
+  // Commits are nearly, but not quite, in the order of time. If the filter names a time, any other
+  // order would have to search the whole history for rows that are out of order.
   const byTime = filter.since !== undefined || filter.until !== undefined
   const after = byTime ? pageAfterPair(page, at, order) : pageAfterNumber(page, order)
   const newestFirst = byTime ? sql`at DESC, ${order} DESC` : sql`${order} DESC`
@@ -78,7 +79,7 @@ export function* auditAfter(
   order: number,
   filter: AuditFilter,
   limit: number,
-): Verb<AuditBite> {
+): Verb<AuditBatch> {
   const place = dialect.auditOrder
   const where = join([sql`${place} > ${order}`, ...matching(filter)], ' AND ')
   const found = yield* selectPage(place, sql`${where} ORDER BY ${place}`, limit)

@@ -164,7 +164,7 @@ function* claimAll(context: VerbContext, planned: readonly PlannedAct[]): Verb<v
     const answers = yield* claimRuns(
       context,
       left.map(({ entry, act, causeId }) => {
-        return { ...recognised((act as ClaimAct).claim, entry), causeId }
+        return { ...withoutGrantedRerun((act as ClaimAct).claim, entry), causeId }
       }),
     )
     left.forEach((item, i) => record(item, answers[i] ?? 'deferred'))
@@ -173,7 +173,7 @@ function* claimAll(context: VerbContext, planned: readonly PlannedAct[]): Verb<v
 }
 
 /** A replay does not grant a rerun a second time. */
-function recognised(claim: Claim, { outcomes }: InboxEntry): Claim {
+function withoutGrantedRerun(claim: Claim, { outcomes }: InboxEntry): Claim {
   const isGranted = outcomes.some(({ type, result }) => type === claim.type && result === 'claimed')
   return isGranted ? { ...claim, rerun: false } : claim
 }

@@ -1,5 +1,5 @@
 /**
- * The inbox, walked in the order of arrival, along an index for one thread. It holds a week.
+ * Lists the inbox, the last arrival first; for one thread along an index. The inbox holds a week.
  */
 import type { InboxEntry } from '../../../domain/inbox.ts'
 import type { InboxFilter, Page, Paged } from '../../../store.ts'

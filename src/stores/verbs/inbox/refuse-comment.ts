@@ -30,11 +30,11 @@ export function* refuseComment(
   const placed = (yield* placeClaims(context, [claim])).get(0)
   if (placed === undefined) throw new LostRace('the subject of a comment is gone')
   const { subject } = placed
-  const [known] = yield* selectRuns(sql`subject_id = ${subject.id} AND pair = ${claim.pair}`)
-  const run = known ?? (yield* storeRefused(context, claim, subject))
-  // A known run's is not its own: the comment alone led to it.
-  const causeId = known === undefined ? run.fence : (claim.causeId ?? null)
-  yield* say(context, run, subject.scope, comment, causeId)
+  const [existingRun] = yield* selectRuns(sql`subject_id = ${subject.id} AND pair = ${claim.pair}`)
+  const run = existingRun ?? (yield* storeRefused(context, claim, subject))
+  // If the run existed before, the comment alone is the cause.
+  const causeId = existingRun === undefined ? run.fence : (claim.causeId ?? null)
+  yield* publishAnswer(context, run, subject.scope, comment, causeId)
   return run
 }
 
@@ -54,7 +54,7 @@ function* storeRefused(context: VerbContext, claim: Claim, subject: Subject): Ve
   return stored ?? skipped
 }
 
-function* say(
+function* publishAnswer(
   context: VerbContext,
   run: Run,
   repositoryId: string,
@@ -63,8 +63,8 @@ function* say(
 ): Verb<void> {
   const wanted = refusalOutput(run, repositoryId, comment, context.channels)
   if (wanted === null) return
-  const said = yield* deliveriesAt([wanted.target])
-  if (said.size > 0) return
+  const existing = yield* deliveriesAt([wanted.target])
+  if (existing.size > 0) return
   const markerKey = markerKeyOf(wanted.markerText)
   const output = { wanted, run, repositoryId, markerKey, causeId }
   const next = revise(null, output, () => context.newId('del'), context.now(), context.publishing)

@@ -112,11 +112,11 @@ function withRevision(
 ): RevisionWithCauses {
   // It was skipped and taken over in the same transaction, so it was not really skipped.
   const isTakenOver = next.delivery.status !== 'SKIPPED'
-  const told = (before?.audits ?? []).filter(({ audit }) => {
+  const earlier = (before?.audits ?? []).filter(({ audit }) => {
     return !isTakenOver || audit.type !== 'delivery.skipped'
   })
   const added = next.audits.map((audit) => ({ audit, causeId }))
-  return { delivery: next.delivery, audits: [...told, ...added] }
+  return { delivery: next.delivery, audits: [...earlier, ...added] }
 }
 
 /**
@@ -186,9 +186,9 @@ function* store(
     context,
     revisions.map(({ delivery }) => delivery),
   )
-  const told = revisions.flatMap((revision) => revision.audits)
+  const audits = revisions.flatMap((revision) => revision.audits)
   yield* insertDecisions(
-    told.map(({ audit, causeId }) => ({ drafts: [audit], causeId })),
+    audits.map(({ audit, causeId }) => ({ drafts: [audit], causeId })),
     context.now(),
   )
   return stored

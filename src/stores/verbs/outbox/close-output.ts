@@ -135,8 +135,8 @@ function* giveBackToOther(
   existing: Delivery,
   { run, causeId }: EndedRun,
 ): Verb<Revision | null> {
-  const { saidThere = [] } = existing.protocol
-  const others = saidThere.map(({ runId }) => runId).filter((runId) => runId !== null)
+  const { saidThere: outputs = [] } = existing.protocol
+  const others = outputs.map(({ runId }) => runId).filter((runId) => runId !== null)
   const { repositoryId } = existing
   if (hasOrExpectsResult(run) || others.length === 0 || repositoryId === null) return null
   const runs = yield* selectRunsUnchanged(others, context.dialect.keepUnchanged)

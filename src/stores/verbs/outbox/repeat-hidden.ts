@@ -99,11 +99,11 @@ function* repeatOn(
   const runs = yield* selectWithCheckAt(repositoryId, sha, checkName)
   const shown = shownRun(runs)
   if (shown === null) return
-  const known = yield* announcementsOf(
+  const announcements = yield* announcementsOf(
     channel,
     runs.map(({ id }) => id),
   )
-  const hiddenById = hiddenBy(repeatWhenHidden, shown, known)
+  const hiddenById = hiddenBy(repeatWhenHidden, shown, announcements)
   if (hiddenById === null) return
   const wanted = {
     ...({

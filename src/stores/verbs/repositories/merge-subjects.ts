@@ -33,8 +33,8 @@ export function* mergeSubjects(
   renamedId: number | null,
 ): Verb<void> {
   const about = { from: from.id, into: into.id, name: into.name }
-  const told = { type: 'repository.merged', actor, runId: null, data: about } as const
-  const mergedId = yield* insertAudit(told, renamedId, context.now())
+  const audit = { type: 'repository.merged', actor, runId: null, data: about } as const
+  const mergedId = yield* insertAudit(audit, renamedId, context.now())
   const strays = yield sql`SELECT stray.id, kept.id AS kept_id FROM subject AS stray
     LEFT JOIN subject AS kept
       ON kept.scope = ${into.id} AND kept.name = stray.name AND kept.type = stray.type
@@ -85,7 +85,9 @@ function* announceMoved(
   }
 }
 
-/** The check run of a copy may be the newest on its commit: that is the winner's again. */
+/**
+ * The check run of a copy may be the newest on its commit. Then the winner's result is repeated.
+ */
 function* showWinners(context: VerbContext, copies: readonly Copy[], mergedId: number): Verb<void> {
   for (const { winnerId } of copies) {
     const winner = yield* selectRun(winnerId)
@@ -95,7 +97,7 @@ function* showWinners(context: VerbContext, copies: readonly Copy[], mergedId: n
   }
 }
 
-/** All runs of both move under the kept subject; the stray one goes. */
+/** Moves all runs of both to the kept subject, and removes the stray one. */
 function* mergeSubject(
   context: VerbContext,
   stray: Subject,
@@ -132,7 +134,7 @@ function* mergeSubject(
   })
   audits.push(...endedBefore(copies, decided, winners))
   const first = firstInLine(decided, runs, kept)
-  const lined = decided.map((run) => {
+  const queued = decided.map((run) => {
     if (run === first && !isAhead(run)) audits.push(auditOf('run.dequeued', run, { key: run.key }))
     if (run === first) return isAhead(run) ? run : makePending(run, now)
     if (!isAhead(run)) return run
@@ -142,7 +144,7 @@ function* mergeSubject(
   })
   const ids = yield* insertAudits(audits, mergedId, now)
   const fences = newestFences(audits, ids, decided, runs, winners)
-  const shown = lined.map((run) => ({ ...run, claimFence: fences.get(run.id) ?? run.claimFence }))
+  const shown = queued.map((run) => ({ ...run, claimFence: fences.get(run.id) ?? run.claimFence }))
   yield* writeRuns(shown.toSorted((x, y) => writtenAs(x, winners) - writtenAs(y, winners)))
   const merged = withHeadOf(kept, newer, head)
   yield* writeSubjects([merged])
@@ -168,9 +170,9 @@ function lastRounds(copies: readonly Run[], kept: Subject): readonly PastRound[]
 
 /** A pending head check of either subject becomes one for the common head. */
 function* moveHeadCheck(stray: Subject, { id, currentRunId }: Subject, now: number): Verb<void> {
-  const owed = yield* takeHeadChecks([stray.id, id])
-  if (owed === null || currentRunId === null) return
-  const question = { subjectId: id, runId: currentRunId, fence: owed }
+  const fence = yield* takeHeadChecks([stray.id, id])
+  if (fence === null || currentRunId === null) return
+  const question = { subjectId: id, runId: currentRunId, fence }
   yield* storeHeadCheck(question, now + firstCheckMs, now)
 }
 

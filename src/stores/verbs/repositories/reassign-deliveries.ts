@@ -20,7 +20,7 @@ import { storeDeliveries } from '../outbox/store-deliveries.ts'
 export interface Merge {
   readonly fromId: string
   readonly intoId: string
-  /** Which subject a moved one's runs belong to now. */
+  /** By the id of a stray subject: the subject that has its runs now. */
   readonly keptIds: ReadonlyMap<string, string>
   /** The audit row of the merge. */
   readonly mergedId: number
@@ -34,8 +34,8 @@ export function* reassignDeliveries(context: VerbContext, merge: Merge): Verb<vo
   for (const [i, stray] of moved.entries()) {
     const other = existing.get(stray.target)
     if (other === undefined || other.id === strays[i]?.id) yield* storeDeliveries(context, [stray])
-    else if (isNewer(stray, other)) yield* putTogether(context, other, stray, mergedId)
-    else yield* putTogether(context, stray, other, mergedId)
+    else if (isNewer(stray, other)) yield* mergePair(context, other, stray, mergedId)
+    else yield* mergePair(context, stray, other, mergedId)
   }
 }
 
@@ -52,8 +52,8 @@ export function* mergeCopies(
     for (const copy of given) {
       const twin = existing.get(targetOf(copy))
       if (twin === undefined || twin.id === copy.id) continue
-      if (!isOneWith(context.channels.of(copy.channel), copy, twin)) continue
-      yield* putTogether(context, copy, twin, mergedId)
+      if (!mustMerge(context.channels.of(copy.channel), copy, twin)) continue
+      yield* mergePair(context, copy, twin, mergedId)
     }
   }
 }
@@ -64,18 +64,19 @@ export interface Copy {
 }
 
 /**
- * Outputs with their own texts stay apart, and a completed check run is not opened again. Of two
- * that are still to be made under one key, one is made. If one may already be there, its twin
- * searches for it: its own search would find the twin's.
+ * Whether two deliveries become one. Outputs with their own texts stay separate, and a completed
+ * check run is not opened again. If two with the same key are still to be created, one is created.
+ * If the copy may already be there, its twin searches for it: the copy's own search would find the
+ * twin's output.
  */
-function isOneWith(channel: ChannelDeclaration, copy: Delivery, twin: Delivery): boolean {
+function mustMerge(channel: ChannelDeclaration, copy: Delivery, twin: Delivery): boolean {
   const { announces, providerId, attemptId, protocol } = copy
   const hasRounds = channel.repeatWhenHidden !== undefined
   const isOfRun = hasRounds && isAnnouncement(channel, copy)
   const mayBeThere = providerId !== null || attemptId !== null || protocol.doubt !== undefined
   if (!mayBeThere) return isOfRun && isOpen(copy)
   if (hasRounds && providerId === null) return announces || isOfRun
-  // Completed, it can only be completed otherwise.
+  // A completed check run can only get another conclusion.
   const isOpenThere =
     protocol.showsWork === true && attemptId === null && protocol.doubt === undefined
   const goesOn = announces || (isOfRun && (isOpenThere || !twin.announces))
@@ -97,7 +98,10 @@ function reassigned(
   }
 }
 
-/** A target names its place second: the repository, or as `subject` the subject. */
+/**
+ * The second word of a target is its place: the repository's id, or `subject` with the subject's
+ * id.
+ */
 function reassignedTarget(
   { target, repositoryId: from, subjectId: of }: Delivery,
   repositoryId: string,
@@ -109,16 +113,16 @@ function reassignedTarget(
 }
 
 /** `newer` is kept, whichever of them has the target now. */
-function* putTogether(
+function* mergePair(
   context: VerbContext,
   older: Delivery,
   newer: Delivery,
   mergedId: number,
 ): Verb<void> {
-  const [underWay] =
+  const [openAttempt] =
     older.attemptId === null ? [] : yield* selectAttempts(sql`id = ${older.attemptId}`)
   const around = circumstancesOf(context, newer)
-  const { winner, loser } = mergeDeliveries(newer, older, underWay ?? null, around)
+  const { winner, loser } = mergeDeliveries(newer, older, openAttempt ?? null, around)
   // The loser gives up the target before the winner takes it.
   yield* storeDeliveries(context, [loser])
   yield* storeDeliveries(context, [winner])

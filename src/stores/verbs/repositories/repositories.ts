@@ -17,7 +17,7 @@ import type { AuditDraft } from '../../../domain/audit.ts'
 import type {
   HeardAt,
   NameHolder,
-  NameLesson,
+  NameUpdate,
   NameKnowledge,
 } from '../../../domain/repository-names.ts'
 import { learnName } from '../../../domain/repository-names.ts'
@@ -43,7 +43,7 @@ import {
 import type { VerbContext } from '../context.ts'
 import { mergeSubjects } from './merge-subjects.ts'
 
-export interface Lesson {
+export interface RepositoryFact {
   readonly name: string
   readonly githubId: number
   readonly at: HeardAt
@@ -57,8 +57,8 @@ export interface Lesson {
 const heardEveryMs = 60_000
 
 /** Whether nothing new has to be stored: nearly always true, and checked without a lock. */
-export function* isLearnt(context: VerbContext, lesson: Lesson): Verb<boolean> {
-  const { name, githubId, at, isUnverified: isUnverified } = lesson
+export function* isLearnt(context: VerbContext, fact: RepositoryFact): Verb<boolean> {
+  const { name, githubId, at, isUnverified } = fact
   const known = yield* repositoryByName(name)
   if (known?.githubId !== githubId) return false
   const wasUnverified = yield* isUnverifiedName(known.id, name)
@@ -93,8 +93,8 @@ function* wasCalled(own: Repository, name: string, holder: Repository | null): V
 }
 
 /** Answers `known` when it was stored, or why an unverified id was not stored. */
-export function* learnRepository(context: VerbContext, lesson: Lesson): Verb<NameKnowledge> {
-  const { name, githubId, isUnverified: isUnverified } = lesson
+export function* learnRepository(context: VerbContext, fact: RepositoryFact): Verb<NameKnowledge> {
+  const { name, githubId, isUnverified } = fact
   const locked = yield* lockName(name)
   const own = yield* lockRepository(githubId)
   const holder = yield* repositoryByName(name)
@@ -105,19 +105,18 @@ export function* learnRepository(context: VerbContext, lesson: Lesson): Verb<Nam
     if (knowledge !== 'open' || !(yield* mayLearnUnverified(holder, own))) return knowledge
   }
   const heardAt = locked?.heardAt ?? null
-  const before = yield* knownBefore(lesson, holder && { ...holder, heardAt }, own)
-  const learnt = learnName(lesson, before.holder, before.own)
-  const at =
-    lesson.at === 'now' ? Math.max(context.now(), heardAt ?? 0, own?.namedAt ?? 0) : lesson.at
+  const before = yield* knownBefore(fact, holder && { ...holder, heardAt }, own)
+  const update = learnName(fact, before.holder, before.own)
+  const at = fact.at === 'now' ? Math.max(context.now(), heardAt ?? 0, own?.namedAt ?? 0) : fact.at
   const namedAt = at ?? before.own?.namedAt ?? null
-  const meant = yield* apply(context, lesson, { learnt, at, namedAt, own, holder })
+  const repository = yield* apply(context, fact, { update, at, namedAt, own, holder })
   if (isUnverified) {
-    yield* noteUnverifiedName(meant.id, name)
+    yield* noteUnverifiedName(repository.id, name)
     return 'known'
   }
-  yield* verifyName(meant.id, name)
+  yield* verifyName(repository.id, name)
   // Even without a claim: the next webhook may be lost, and catch-up must check this repository.
-  yield* noteUse([meant.id], context.now())
+  yield* noteUse([repository.id], context.now())
   return 'known'
 }
 
@@ -127,55 +126,57 @@ function* mayLearnUnverified(holder: Repository | null, own: Repository | null):
   return own === null || (yield* isUnverifiedName(own.id, own.name))
 }
 
-/** What the lesson must be newer than: a lesson of GitHub, only than what GitHub said. */
+/**
+ * What the fact must be newer than. A fact from GitHub need not be newer than what only callers
+ * said.
+ */
 function* knownBefore(
-  { name, isUnverified: isUnverified }: Lesson,
+  { name, isUnverified }: RepositoryFact,
   holder: (Repository & NameHolder) | null,
   own: Repository | null,
 ): Verb<{ readonly holder: NameHolder | null; readonly own: Repository | null }> {
   if (isUnverified) return { holder, own }
-  const isHeldByWord = holder !== null && (yield* isUnverifiedName(holder.id, name))
-  const isNamedByWord = own !== null && (yield* isUnverifiedName(own.id, own.name))
-  return { holder: isHeldByWord ? null : holder, own: isNamedByWord ? null : own }
+  const isHolderUnverified = holder !== null && (yield* isUnverifiedName(holder.id, name))
+  const isOwnUnverified = own !== null && (yield* isUnverifiedName(own.id, own.name))
+  return { holder: isHolderUnverified ? null : holder, own: isOwnUnverified ? null : own }
 }
 
-interface Known {
-  readonly learnt: NameLesson
+interface NameChange {
+  readonly update: NameUpdate
   readonly at: number | null
-  /** When GitHub last used the name that it gets. */
+  /** When GitHub last used the new name. */
   readonly namedAt: number | null
   readonly own: Repository | null
   readonly holder: Repository | null
 }
 
-/** Answers the repository of the lesson. The name may still lead to another one. */
+/** Returns the repository that the fact is about. The name may still lead to another one. */
 function* apply(
   context: VerbContext,
-  lesson: Lesson,
-  { learnt, at, namedAt, own, holder }: Known,
+  fact: RepositoryFact,
+  { update, at, namedAt, own, holder }: NameChange,
 ): Verb<Repository> {
-  const { name } = lesson
-  if (learnt === 'nothing') return own ?? (yield* makeNew(context, lesson, at, null))
+  const { name } = fact
+  if (update === 'nothing') return own ?? (yield* makeNew(context, fact, at, null))
   const byNameAlone = holder !== null && holder.githubId === null ? holder : null
   if (own === null) {
     const made =
       byNameAlone === null
-        ? yield* makeNew(context, lesson, at, holder)
-        : yield* identify(context, lesson, byNameAlone)
+        ? yield* makeNew(context, fact, at, holder)
+        : yield* identify(context, fact, byNameAlone)
     yield* giveName(name, made.id, at, holder)
     yield* setName(made.id, name, at)
     return made
   }
   yield* giveName(name, own.id, at, holder)
   let renamedId: number | null = null
-  if (learnt === 'current') {
+  if (update === 'current') {
     yield* setName(own.id, name, namedAt)
     const data = { repository: own.id, from: own.name, to: name }
-    if (own.name !== name)
-      renamedId = yield* writeAudit(context, lesson, 'repository.renamed', data)
+    if (own.name !== name) renamedId = yield* writeAudit(context, fact, 'repository.renamed', data)
   }
   if (byNameAlone !== null) {
-    yield* mergeSubjects(context, byNameAlone, own, lesson.actor, renamedId)
+    yield* mergeSubjects(context, byNameAlone, own, fact.actor, renamedId)
   }
   return own
 }
@@ -183,29 +184,33 @@ function* apply(
 /** A repository that had the name before keeps its subjects. */
 function* makeNew(
   context: VerbContext,
-  lesson: Lesson,
+  fact: RepositoryFact,
   namedAt: number | null,
   takenFrom: Repository | null,
 ): Verb<Repository> {
-  const { name, githubId } = lesson
+  const { name, githubId } = fact
   const made = { id: context.newId('rep'), name, githubId, namedAt }
   yield* insertRepository(made, context.now())
   const taken = takenFrom !== null && { taken_from: takenFrom.id }
   const data = { name, github_id: githubId, ...taken }
-  yield* writeAudit(context, lesson, 'repository.identified', data)
+  yield* writeAudit(context, fact, 'repository.identified', data)
   return made
 }
 
-function* identify(context: VerbContext, lesson: Lesson, known: Repository): Verb<Repository> {
-  const { name, githubId } = lesson
+function* identify(
+  context: VerbContext,
+  fact: RepositoryFact,
+  known: Repository,
+): Verb<Repository> {
+  const { name, githubId } = fact
   yield* fillInGithubId(known.id, githubId)
-  yield* writeAudit(context, lesson, 'repository.identified', { name, github_id: githubId })
+  yield* writeAudit(context, fact, 'repository.identified', { name, github_id: githubId })
   return known
 }
 
 function* writeAudit(
   context: VerbContext,
-  { actor }: Lesson,
+  { actor }: RepositoryFact,
   type: 'repository.identified' | 'repository.renamed',
   data: AuditDraft['data'],
 ): Verb<number> {

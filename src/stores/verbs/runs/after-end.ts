@@ -14,8 +14,8 @@ import { announce } from '../outbox/announce.ts'
 import type { LockedRun, VerbContext } from '../context.ts'
 
 /**
- * `before` is what was locked, `ended` the run as it is stored now, `endId` the audit row of its
- * end; answers the run as it is after all this.
+ * `before`: what was locked. `ended`: the run as it is stored now. `endId`: the audit row of its
+ * end. Returns the run as it is after all this.
  */
 export function* afterEnd(
   context: VerbContext,
@@ -32,7 +32,7 @@ export function* afterEnd(
     const causeId = yield* insertAudit(audit, endId, now)
     const [turn] = yield* writeRuns([makePending(next, now)])
     const repositoryId = before.subject.scope
-    // It draws no fence, but its turn to be shown has come.
+    // It gets no new fence, but it is shown from now on.
     if (turn !== undefined) {
       yield* announce(context, [{ run: turn, repositoryId, began: true, causeId }])
     }

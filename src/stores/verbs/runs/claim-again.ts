@@ -39,10 +39,11 @@ export function* confirmHead(
   if (at === 'too-early') return { result: 'unchanged', supersededRunIds: [] }
   if (!isOutdated) yield* forgetHeadCheck(run.id, confirmed.fence)
   const pair = pairOf(confirmed)
-  const [known] = yield* selectRuns(sql`subject_id = ${subject.id}
+  const [runOnHead] = yield* selectRuns(sql`subject_id = ${subject.id}
     AND head_sha = ${confirmed.headSha} ORDER BY (pair = ${pair}) DESC, id DESC LIMIT 1`)
-  // The base is GitHub's, or no run has GitHub's base: a base changes with its branch, silently.
-  const isOnBase = subject.currentPair === pair || known?.pair !== pair
+  // GitHub's base is the current one, or no run has it: a base moves with its branch, without an
+  // event.
+  const isOnBase = subject.currentPair === pair || runOnHead?.pair !== pair
   if (subject.headSha === confirmed.headSha && isOnBase) {
     return yield* keepHead(context, subject, confirmed)
   }
@@ -52,10 +53,10 @@ export function* confirmHead(
     return { result: 'unchanged', supersededRunIds: [] }
   }
   // We do not know this head yet: its own event will arrive and decide.
-  if (known === undefined) return { result: 'unknown-head', supersededRunIds: [] }
+  if (runOnHead === undefined) return { result: 'unknown-head', supersededRunIds: [] }
   const claim = {
-    ...claimOf(known, subject, confirmed.actor),
-    skipReason: known.errorCode === 'stale-event' ? known.errorText : null,
+    ...claimOf(runOnHead, subject, confirmed.actor),
+    skipReason: runOnHead.errorCode === 'stale-event' ? runOnHead.errorText : null,
     headMaking: true,
     // Of two heads in one second, the one that GitHub names now came last.
     beforeSha: subject.headSha,
@@ -64,9 +65,9 @@ export function* confirmHead(
     causeId: confirmed.fence,
   }
   const { supersededRunIds } = yield* claimOne(context, subject, claim)
-  // The claim's reason does not say it: an active run is a duplicate and still becomes the head.
+  // The claim's reason does not show it: an active run is a `duplicate` and still becomes the head.
   const after = yield* selectSubject(subject.id)
-  const result = after?.currentRunId === known.id ? 'moved' : 'unchanged'
+  const result = after?.currentRunId === runOnHead.id ? 'moved' : 'unchanged'
   return { result, supersededRunIds }
 }
 

@@ -42,7 +42,7 @@ export interface Placed {
 }
 
 interface Decided extends Placed {
-  readonly verdict: ClaimDecision
+  readonly decision: ClaimDecision
 }
 
 interface Stored {
@@ -85,14 +85,14 @@ export function* claimPlaced(
   for (const [i, place] of placed) {
     const seen = facts.get(i)
     if (seen === undefined) continue
-    const verdict = decideClaim(place.claim, seen, moment, context.newId('run'))
-    if ('refused' in verdict) answers.set(i, refusal(place.claim, verdict))
-    else decided.set(i, { ...place, verdict })
+    const decision = decideClaim(place.claim, seen, moment, context.newId('run'))
+    if ('refused' in decision) answers.set(i, refusal(place.claim, decision))
+    else decided.set(i, { ...place, decision })
   }
   const stored = yield* record(context, [...decided.values()], moment.now)
-  for (const [position, [i, { claim, verdict }]] of [...decided].entries()) {
-    const given = answer(claim, verdict, stored[position])
-    answers.set(i, verdict.repeatsFirstAnswer === true ? yield* firstAnswer(given) : given)
+  for (const [position, [i, { claim, decision }]] of [...decided].entries()) {
+    const given = answer(claim, decision, stored[position])
+    answers.set(i, decision.repeatsFirstAnswer === true ? yield* firstAnswer(given) : given)
   }
   return answers
 }
@@ -233,34 +233,34 @@ function eventOf({ claim, subject }: Placed): { subjectId: string; webhookId: st
 /** Stores all decisions; answers the run of each as stored, with its fence. */
 function* record(context: VerbContext, decided: readonly Decided[], now: number): Verb<Stored[]> {
   const ids = yield* insertDecisions(
-    decided.map((one) => ({ drafts: one.verdict.audits, causeId: causeOf(one) })),
+    decided.map((one) => ({ drafts: one.decision.audits, causeId: causeOf(one) })),
     now,
   )
-  // Every decision tells of itself, in its first row.
+  // The first audit row of each decision has the decision's id.
   const decisionId = ids.map(([first = 0]) => first)
-  const fenced = decided.map(({ verdict }, i) => {
+  const fenced = decided.map(({ decision }, i) => {
     const first = decisionId[i] ?? 0
-    const { run, drawsFence } = verdict
+    const { run, drawsFence } = decision
     if (run === null || !drawsFence) return run
     // A reclaim continues the round; everything else begins a new one.
-    return verdict.reason === 'reclaimed'
+    return decision.reason === 'reclaimed'
       ? { ...run, fence: first }
       : { ...run, fence: first, claimFence: first }
   })
-  const superseded = decided.flatMap(({ verdict }) => verdict.superseded)
-  const changed = fenced.filter((run, i) => run !== null && decided[i]?.verdict.changed === true)
+  const superseded = decided.flatMap(({ decision }) => decision.superseded)
+  const changed = fenced.filter((run, i) => run !== null && decided[i]?.decision.changed === true)
   const written = yield* writeRuns([...superseded, ...(changed as Run[])])
   const stored = new Map(written.map((run) => [run.id, run]))
   yield* writeSubjects(
     decided
-      .filter(({ verdict, subject }) => !isDeepStrictEqual(verdict.subject, subject))
-      .map(({ verdict }) => verdict.subject),
+      .filter(({ decision, subject }) => !isDeepStrictEqual(decision.subject, subject))
+      .map(({ decision }) => decision.subject),
   )
   yield* insertEvents(decided.flatMap(eventOf), now)
   const after = fenced.map((run) => (run === null ? null : (stored.get(run.id) ?? run)))
-  for (const [i, { claim, verdict, subject }] of decided.entries()) {
-    const runId = isStale(verdict) ? subject.currentRunId : (after[i]?.id ?? null)
-    if (!verdict.unclear || claim.pr === null || runId === null) continue
+  for (const [i, { claim, decision, subject }] of decided.entries()) {
+    const runId = isStale(decision) ? subject.currentRunId : (after[i]?.id ?? null)
+    if (!decision.unclear || claim.pr === null || runId === null) continue
     const question = { subjectId: subject.id, runId, fence: decisionId[i] ?? 0 }
     yield* storeHeadCheck(question, now + firstCheckMs, now)
   }
@@ -268,10 +268,10 @@ function* record(context: VerbContext, decided: readonly Decided[], now: number)
   return after.map((run, i) => ({ run, decisionId: decisionId[i] ?? 0 }))
 }
 
-/** A claim in place of a lost holder that no webhook led to: its silence did. */
-function causeOf({ claim, verdict }: Decided): number | null {
+/** What led to the claim. For a reclaim without a cause: the audit row of the lost holder. */
+function causeOf({ claim, decision }: Decided): number | null {
   if (claim.causeId != null) return claim.causeId
-  return verdict.reason === 'reclaimed' ? (verdict.run?.fence ?? null) : null
+  return decision.reason === 'reclaimed' ? (decision.run?.fence ?? null) : null
 }
 
 const isStale = ({ reason }: ClaimDecision): boolean => reason === 'stale-event'
@@ -283,20 +283,20 @@ function changesOf(
   stored: ReadonlyMap<string, Run>,
   ids: readonly (readonly number[])[],
 ): Change[] {
-  return decided.flatMap(({ verdict, subject }, i) => {
+  return decided.flatMap(({ decision, subject }, i) => {
     const repositoryId = subject.scope
-    const gone = verdict.superseded
+    const gone = decision.superseded
       .map(({ id }) => stored.get(id))
       .filter((run) => run !== undefined)
-    const run = verdict.drawsFence ? (after[i] ?? null) : null
+    const run = decision.drawsFence ? (after[i] ?? null) : null
     const [causeId = null] = ids[i] ?? []
     const endOf = ({ id }: Run): number | null => {
-      const at = verdict.audits.findIndex(({ type, runId }) => {
+      const at = decision.audits.findIndex(({ type, runId }) => {
         return type === 'run.superseded' && runId === id
       })
       return ids[i]?.[at] ?? causeId
     }
-    const began = verdict.reason !== 'reclaimed'
+    const began = decision.reason !== 'reclaimed'
     return [
       ...gone.map((old) => ({ run: old, repositoryId, began: false, causeId: endOf(old) })),
       ...(run === null ? [] : [{ run, repositoryId, began, causeId }]),
@@ -306,22 +306,22 @@ function changesOf(
 
 function answer(
   claim: Claim,
-  verdict: ClaimDecision,
+  decision: ClaimDecision,
   { run, decisionId }: Stored = { run: null, decisionId: 0 },
 ): ClaimAnswer {
-  const leased = verdict.process && claim.lease !== null && run !== null
+  const leased = decision.process && claim.lease !== null && run !== null
   return {
-    reason: verdict.reason,
-    process: verdict.process,
+    reason: decision.reason,
+    process: decision.process,
     runKey: run?.key ?? claim.key,
     run,
-    supersededKeys: verdict.superseded.map(({ key }) => key),
-    supersededRunIds: verdict.superseded.map(({ id }) => id),
+    supersededKeys: decision.superseded.map(({ key }) => key),
+    supersededRunIds: decision.superseded.map(({ id }) => id),
     lease: leased
       ? { secret: secretOf(claim.lease, run), expiresAt: run.leaseExpiresAt ?? 0 }
       : null,
     // If the current head stays, GitHub need not be asked at once: the stored question is enough.
-    unclear: verdict.unclear && claim.pr !== null && !isStale(verdict),
+    unclear: decision.unclear && claim.pr !== null && !isStale(decision),
     decisionId,
   }
 }
@@ -337,6 +337,6 @@ function refusal(claim: Claim, { refused, currentRunId }: ClaimRefusal): Conflic
     })
   }
   return new ConflictError('not_current', `${claim.key} is not its subject's current key`, {
-    hint: `The current run is ${currentRunId}: rerun that one, or claim the head anew.`,
+    hint: `The current run is ${currentRunId}: rerun that one, or claim the head again.`,
   })
 }

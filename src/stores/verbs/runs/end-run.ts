@@ -18,8 +18,8 @@ import type { LockedRun, VerbContext } from '../context.ts'
 import { lockRun } from '../context.ts'
 import { checkHolder } from './hold-run.ts'
 
-/** Of what a holder said, in the audit. */
-const saidMax = 500
+/** How much of a holder's text is kept in the audit. */
+const auditTextMax = 500
 
 export function* completeRun(context: VerbContext, request: CompleteRequest): Verb<Run> {
   const { run, subject } = yield* lockRun(context, request.runId)
@@ -34,7 +34,7 @@ export function* completeRun(context: VerbContext, request: CompleteRequest): Ve
     attempt,
     ...(verdict === null ? {} : { verdict }),
     ...(ended.errorCode === null ? {} : { code: ended.errorCode }),
-    ...saidOf(ended),
+    ...holderTextOf(ended),
   }
   const audit = {
     type: `run.${request.outcome}`,
@@ -46,12 +46,15 @@ export function* completeRun(context: VerbContext, request: CompleteRequest): Ve
   return yield* storeEnd(context, { run, subject }, completed, audit, run.fence)
 }
 
-/** What its holder said of it, cut: the next round forgets it. */
-function saidOf({ state, errorText, summary }: Run): { readonly [name: string]: string } {
+/**
+ * The holder's text about a failure, cut. It is audited because the next round removes it from the
+ * run.
+ */
+function holderTextOf({ state, errorText, summary }: Run): { readonly [name: string]: string } {
   if (state !== 'failed') return {}
-  if (errorText !== null) return { text: errorText.slice(0, saidMax) }
+  if (errorText !== null) return { text: errorText.slice(0, auditTextMax) }
   const line = summary?.split('\n').find((one) => one.trim() !== '')
-  return line === undefined ? {} : { summary: line.trim().slice(0, saidMax) }
+  return line === undefined ? {} : { summary: line.trim().slice(0, auditTextMax) }
 }
 
 export function* cancelRun(context: VerbContext, runId: string, actor: string): Verb<Run> {
@@ -88,8 +91,8 @@ export function* endCancelled(
   const ending = { state: 'cancelled', errorCode: code, errorText: text } as const
   const cancelled = end(run, ending, context.now())
   const why = text === null ? {} : { why: text }
-  const told = { was: run.state, round: run.round, attempt: run.attempt, ...why, ...data }
-  const audit = { type: 'run.cancelled', actor, runId: run.id, data: told } as const
+  const auditData = { was: run.state, round: run.round, attempt: run.attempt, ...why, ...data }
+  const audit = { type: 'run.cancelled', actor, runId: run.id, data: auditData } as const
   return yield* storeEnd(context, locked, cancelled, audit, causeId)
 }
 

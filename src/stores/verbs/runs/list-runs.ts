@@ -33,8 +33,8 @@ export function* listRuns(filter: RunFilter, page: Page): Verb<Paged<Run>> {
 }
 
 /**
- * Few runs are active, however many a repository has had: these are found by their state, so their
- * repository must not be what an index is looked up by.
+ * Few runs are active, however many a repository has had. So active runs are found by their state,
+ * and the index over repositories must not be used for them.
  */
 const ofRepository = (state: RunState | undefined): Sql =>
   raw(state === 'pending' || state === 'running' || state === 'waiting' ? "scope || ''" : 'scope')
@@ -65,7 +65,7 @@ export function* runAhead(subjectId: string): Verb<Run | null> {
   return ahead ?? null
 }
 
-/** Each state is a stretch of one index; those of history are not looked at. */
+/** Each state is one range of an index, so ended runs are not read. */
 export function* activeRuns(): Verb<Record<ActiveState, number>> {
   const rows = yield sql`SELECT state, count(*) AS count FROM run
     WHERE state IN ('pending', 'running', 'waiting') GROUP BY state`

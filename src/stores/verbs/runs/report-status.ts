@@ -1,4 +1,4 @@
-/** What a run's holder, or an operator for it, says about how the work goes. */
+/** Stores a status line about the work, from a run's holder or from an operator. */
 import { withReport } from '../../../domain/outbox/anchor-view.ts'
 import type { Run } from '../../../domain/run.ts'
 import { isActive } from '../../../domain/run.ts'
@@ -24,7 +24,7 @@ export function* reportStatus(context: VerbContext, request: ReportRequest): Ver
   const { text, actor } = request
   const data = { status: text, round: run.round, attempt: run.attempt }
   const audit = { type: 'run.agent.status_reported', actor, runId: run.id, data } as const
-  // Without a lease it is an operator's word, which nothing of the run led to.
+  // A report without a lease is an operator's, so nothing in the run caused it.
   const causeId = yield* insertAudit(audit, request.leaseHash === null ? null : run.fence, now)
   const [stored] = yield* writeRuns([{ ...run, reports: withReport(run.reports, text, now) }])
   const reported = stored ?? run

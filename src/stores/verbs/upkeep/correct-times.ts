@@ -19,13 +19,13 @@ import { join, padded, sql } from '../../sql.ts'
 import { lockBudget, writeBudget } from '../../tables/budget-table.ts'
 import { selectDeliveries } from '../../tables/delivery-table.ts'
 import { limitHeadCheckTimes } from '../../tables/head-check-table.ts'
-import { heardAtMost, lookedAtMost } from '../../tables/repository-table.ts'
+import { limitNameTimes, limitLookTimes } from '../../tables/repository-table.ts'
 import { selectRuns, writeRuns } from '../../tables/run-table.ts'
 import type { VerbContext } from '../context.ts'
 import { firstCheckMs } from '../runs/take-head-check.ts'
 import { storeDeliveries } from '../outbox/store-deliveries.ts'
 
-const biteMax = 200
+const batchMax = 200
 /** A waiting webhook is processed after this time at the latest. */
 const webhookMs = 60_000
 
@@ -41,19 +41,19 @@ export async function correctTimes(
     yield sql`UPDATE inbox SET due_at = ${now + webhookMs}
       WHERE due_at IS NOT NULL AND due_at > ${now + webhookMs}`
     yield* limitHeadCheckTimes(now + firstCheckMs)
-    yield* lookedAtMost(now)
-    yield* heardAtMost(now)
+    yield* limitLookTimes(now)
+    yield* limitNameTimes(now)
   })
   const now = context.now()
   const budgets = sql`SELECT identity AS id FROM budget WHERE updated_at > ${now}`
-  await inBites(driver, budgets, function* (_padded, identities) {
+  await inBatches(driver, budgets, function* (_padded, identities) {
     for (const identity of identities) {
       const budget = yield* lockBudget(identity, context.now())
       yield* writeBudget(budgetAfterSetBack(budget, setBack()))
     }
   })
   const runs = sql`SELECT id FROM run WHERE due_at IS NOT NULL AND due_at > ${now}`
-  await inBites(driver, runs, function* (ids) {
+  await inBatches(driver, runs, function* (ids) {
     const found = yield* selectRuns(sql`id IN (${ids})`)
     const back = setBack()
     const corrected = found.map((run) => runAfterSetBack(run, back))
@@ -62,7 +62,7 @@ export async function correctTimes(
   const deliveries = sql`SELECT id FROM delivery WHERE status = 'PENDING' UNION
     SELECT id FROM delivery WHERE due_at IS NOT NULL AND queue IS NULL
       AND priority IN (${join(Object.values(priorities))}) AND due_at > ${now}`
-  await inBites(driver, deliveries, function* (ids) {
+  await inBatches(driver, deliveries, function* (ids) {
     const found = yield* selectDeliveries(sql`id IN (${ids})`)
     const back = setBack()
     const corrected = found.map((delivery) =>
@@ -75,16 +75,16 @@ export async function correctTimes(
   })
 }
 
-async function inBites(
+async function inBatches(
   driver: Driver,
   which: Sql,
-  correct: (ids: Sql, bite: readonly string[]) => Verb<void>,
+  correct: (ids: Sql, batch: readonly string[]) => Verb<void>,
 ): Promise<void> {
   const ids = await driver.read(function* (): Verb<string[]> {
     return (yield which).map((row) => row['id'] as string)
   })
-  for (let from = 0; from < ids.length; from += biteMax) {
-    const bite = ids.slice(from, from + biteMax)
-    await driver.transact(() => correct(join(padded(bite)), bite))
+  for (let from = 0; from < ids.length; from += batchMax) {
+    const batch = ids.slice(from, from + batchMax)
+    await driver.transact(() => correct(join(padded(batch)), batch))
   }
 }

@@ -14,7 +14,7 @@ import { keepRounds } from '../../tables/past-round-table.ts'
 import type { VerbContext } from '../context.ts'
 import { readState, writeState } from '../../tables/state-table.ts'
 
-const biteMax = 500
+const batchMax = 500
 /** How many subjects that may be old enough one purge reads. */
 const subjectsLookedMax = 2000
 const subjectsLookedAt = 'subjects_purged_to'
@@ -54,28 +54,28 @@ export function* purge(
   const others = [
     yield sql`DELETE FROM subject_event WHERE (subject_id, webhook_id) IN (
       SELECT subject_id, webhook_id FROM subject_event WHERE at < ${now - limits.eventMs}
-      LIMIT ${biteMax}) RETURNING webhook_id`,
+      LIMIT ${batchMax}) RETURNING webhook_id`,
     yield sql`DELETE FROM idempotency WHERE key_hash IN (
       SELECT key_hash FROM idempotency WHERE created_at < ${now - dayMs}
-      LIMIT ${biteMax}) RETURNING key_hash`,
+      LIMIT ${batchMax}) RETURNING key_hash`,
     yield sql`DELETE FROM audit WHERE id IN (
       SELECT id FROM audit WHERE at < ${now - limits.auditMs} ORDER BY at
-      LIMIT ${biteMax}) RETURNING id`,
+      LIMIT ${batchMax}) RETURNING id`,
     yield sql`DELETE FROM past_round WHERE (subject_id, pair) IN (
       SELECT subject_id, pair FROM past_round WHERE at < ${now - subjectKeptMs}
-      LIMIT ${biteMax}) RETURNING pair`,
+      LIMIT ${batchMax}) RETURNING pair`,
     yield* deleteWebhooks(now - limits.eventMs),
     yield* deleteSubjects(now),
     yield* deleteBudgets(now),
   ]
-  const more = [finished, superseded, ...others].some((rows) => rows.length === biteMax)
+  const more = [finished, superseded, ...others].some((rows) => rows.length === batchMax)
   return { runs: gone.length, more }
 }
 
 /** The condition is repeated outside: a run that was restarted meanwhile is kept. */
 function* deleteRuns(past: Sql): Verb<readonly Row[]> {
   return yield sql`DELETE FROM run WHERE id IN (
-    SELECT id FROM run WHERE ${past} AND ${delivered} ORDER BY finished_at LIMIT ${biteMax})
+    SELECT id FROM run WHERE ${past} AND ${delivered} ORDER BY finished_at LIMIT ${batchMax})
     AND ${past} AND ${delivered} 
     RETURNING id, key, type, state, subject_id, pair, round`
 }
@@ -109,7 +109,7 @@ function* deleteAttempts(deliveries: readonly Row[]): Verb<void> {
 function* deleteWebhooks(before: number): Verb<readonly Row[]> {
   const gone = yield sql`DELETE FROM inbox WHERE arrival IN (
     SELECT arrival FROM inbox WHERE received_at < ${before} AND due_at IS NULL
-    ORDER BY received_at LIMIT ${biteMax}) AND due_at IS NULL RETURNING arrival`
+    ORDER BY received_at LIMIT ${batchMax}) AND due_at IS NULL RETURNING arrival`
   for (const piece of inPieces(gone)) {
     yield sql`DELETE FROM inbox_body
       WHERE arrival IN (${join(piece.map((row) => Number(row['arrival'])))})`
@@ -128,9 +128,9 @@ function* deleteSubjects(now: number): Verb<readonly Row[]> {
     WHERE id > ${lookedUpTo} AND id < ${makeIdFloor('sub', now - subjectKeptMs)}
     ORDER BY id LIMIT ${subjectsLookedMax}`
   const old = looked.filter((row) => Number(row['touched_at']) < now - subjectKeptMs)
-  const bite = old.slice(0, biteMax)
+  const batch = old.slice(0, batchMax)
   const gone: Row[] = []
-  for (const piece of inPieces(bite.map((row) => row['id'] as string))) {
+  for (const piece of inPieces(batch.map((row) => row['id'] as string))) {
     gone.push(
       ...(yield sql`DELETE FROM subject WHERE id IN (${join(piece)})
         AND touched_at < ${now - subjectKeptMs}
@@ -142,9 +142,9 @@ function* deleteSubjects(now: number): Verb<readonly Row[]> {
       yield sql`DELETE FROM delivery WHERE subject_id IN (${join(piece)}) RETURNING id`,
     )
   }
-  const last = bite.length < old.length ? bite.at(-1) : looked.at(subjectsLookedMax - 1)
+  const last = batch.length < old.length ? batch.at(-1) : looked.at(subjectsLookedMax - 1)
   yield* writeState(subjectsLookedAt, last === undefined ? '' : (last['id'] as string))
-  return bite
+  return batch
 }
 
 /**
@@ -153,7 +153,7 @@ function* deleteSubjects(now: number): Verb<readonly Row[]> {
 function* deleteBudgets(now: number): Verb<readonly Row[]> {
   const lookedUpTo = (yield* readState(budgetsLookedAt)) ?? ''
   const looked = yield sql`SELECT identity FROM budget WHERE identity > ${lookedUpTo}
-    ORDER BY identity LIMIT ${biteMax}`
+    ORDER BY identity LIMIT ${batchMax}`
   const gone: Row[] = []
   for (const piece of inPieces(looked.map((row) => row['identity'] as string))) {
     gone.push(
@@ -162,7 +162,7 @@ function* deleteBudgets(now: number): Verb<readonly Row[]> {
         AND (blocked_until IS NULL OR blocked_until <= ${now}) RETURNING identity`),
     )
   }
-  const last = looked.at(biteMax - 1)
+  const last = looked.at(batchMax - 1)
   yield* writeState(budgetsLookedAt, last === undefined ? '' : (last['identity'] as string))
   return gone
 }

@@ -3,7 +3,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Subject } from '../../domain/subject.ts'
 import type { ListedPull } from '../../github.ts'
-import { missedOf, seenWebhook, type ReceivedState, type Missed } from './seen-pull.ts'
+import {
+  missedEventsOf,
+  missedWebhook,
+  type ReceivedState,
+  type MissedEvent,
+} from './missed-events.ts'
 import type { WebhookEvent } from '../events/webhook-event.ts'
 
 const place = { repo: 'acme/w', repoGithubId: 7 }
@@ -11,17 +16,17 @@ const pull: ListedPull = {
   ...{ number: 5, state: 'open', headSha: 'a', updatedAt: 1000, whole: { draft: true } },
 }
 
-const pushed: Missed = { action: 'synchronize', baseWas: null }
+const pushed: MissedEvent = { action: 'synchronize', baseWas: null }
 const guidOf = (over: Partial<ListedPull> = {}, missed = pushed) =>
-  seenWebhook(place, { ...pull, ...over }, missed).webhookId
+  missedWebhook(place, { ...pull, ...over }, missed).webhookId
 
 it('two processes that see the same change use one GUID, under any repository name', () => {
   expect(guidOf()).toBe(guidOf({ whole: { draft: true, title: 'another' } }))
-  const renamed = seenWebhook({ ...place, repo: 'corp/w' }, pull, pushed)
+  const renamed = missedWebhook({ ...place, repo: 'corp/w' }, pull, pushed)
   expect(renamed.webhookId).toBe(guidOf())
 })
 
-it.each<[string, Partial<ListedPull>, Missed?]>([
+it.each<[string, Partial<ListedPull>, MissedEvent?]>([
   ['a pull request with another head', { headSha: 'b' }],
   ['a closed pull request', { state: 'closed' }],
   ['a pull request that changed later', { updatedAt: 2000 }],
@@ -38,14 +43,14 @@ const receivedOn = (baseRef: string | null, over: Partial<ReceivedState> = {}): 
   ...over,
 })
 const actions = (received: ReceivedState, ...subjects: Pick<Subject, 'currentEnded'>[]) =>
-  missedOf(open, received, subjects).map(({ action }) => action)
+  missedEventsOf(open, received, subjects).map(({ action }) => action)
 
 describe('a base branch that differs from the last event', () => {
   it('is a missed change, and the change names the old branch', () => {
-    expect(missedOf(open, receivedOn('dev'), [])).toEqual([])
-    const [missed, ...more] = missedOf(open, receivedOn('main'), [])
+    expect(missedEventsOf(open, receivedOn('dev'), [])).toEqual([])
+    const [missed, ...more] = missedEventsOf(open, receivedOn('main'), [])
     expect([missed, more]).toEqual([{ action: 'edited', baseWas: 'main' }, []])
-    const { body } = seenWebhook(place, open, missed!)
+    const { body } = missedWebhook(place, open, missed!)
     const payload = JSON.parse(body.toString()) as object
     expect(payload).toMatchObject({
       action: 'edited',
@@ -54,20 +59,20 @@ describe('a base branch that differs from the last event', () => {
   })
 
   it('is reported together with the push if the head differs, too', () => {
-    const [missed] = missedOf(open, receivedOn('main', { headSha: 'before' }), [])
+    const [missed] = missedEventsOf(open, receivedOn('main', { headSha: 'before' }), [])
     expect(missed).toEqual({ action: 'synchronize', baseWas: 'main' })
   })
 
   it('is not reported if the old branch is unknown', () => {
-    expect(missedOf(open, receivedOn(null), [])).toEqual([])
-    const [missed] = missedOf(open, receivedOn(null, { headSha: 'before' }), [])
+    expect(missedEventsOf(open, receivedOn(null), [])).toEqual([])
+    const [missed] = missedEventsOf(open, receivedOn(null, { headSha: 'before' }), [])
     expect(missed!.baseWas).toBeNull()
   })
 
   it('and changes again within a second has another GUID', () => {
     const again: ListedPull = { ...open, whole: { draft: false, base: { ref: 'release' } } }
     const guids = [open, again].map((now) => {
-      return seenWebhook(place, now, missedOf(now, receivedOn('main'), [])[0]!).webhookId
+      return missedWebhook(place, now, missedEventsOf(now, receivedOn('main'), [])[0]!).webhookId
     })
     expect(guids[0]).not.toBe(guids[1])
   })
@@ -80,8 +85,8 @@ describe('the missed changes of a pull request', () => {
   })
 
   it('are none if it only became a draft, because that starts nothing', () => {
-    expect(missedOf(pull, receivedOn(null), [])).toEqual([])
-    expect(missedOf(pull, receivedOn(null, { wasDraft: true }), [])).toEqual([])
+    expect(missedEventsOf(pull, receivedOn(null), [])).toEqual([])
+    expect(missedEventsOf(pull, receivedOn(null, { wasDraft: true }), [])).toEqual([])
   })
 
   it('follow from how its run ended if the inbox does not know', () => {

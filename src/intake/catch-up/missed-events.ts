@@ -23,21 +23,21 @@ export interface ReceivedState {
 }
 
 /** An event that must have happened although no webhook arrived. */
-export interface Missed {
+export interface MissedEvent {
   readonly action: 'opened' | 'reopened' | 'ready_for_review' | 'synchronize' | 'edited' | 'closed'
   /** Its base branch before; null when that did not change. */
   readonly baseWas: string | null
 }
 
 /** The events that an open pull request shows and that never arrived. */
-export function missedOf(
+export function missedEventsOf(
   pull: ListedPull,
   received: ReceivedState,
   subjects: readonly Pick<Subject, 'currentEnded'>[],
-): readonly Missed[] {
+): readonly MissedEvent[] {
   const baseWas = baseBefore(received, pull)
   const wasClosed = subjects.some(({ currentEnded }) => currentEnded === 'closed')
-  const actions: Missed['action'][] = []
+  const actions: MissedEvent['action'][] = []
   if (received.isOpen === null ? wasClosed : !received.isOpen) actions.push('reopened')
   if (received.wasDraft && !isDraft(pull)) actions.push('ready_for_review')
   if (received.headSha !== pull.headSha) actions.push(...headActions(received, subjects.length > 0))
@@ -45,11 +45,11 @@ export function missedOf(
   return actions.map((action) => ({ action, baseWas }))
 }
 
-/** Without any event about a head, it was opened with this head or pushed to. */
+/** If no event about a head arrived, the pull request was opened with this head or pushed to. */
 function headActions(
   { last, headSha }: ReceivedState,
   isKnown: boolean,
-): readonly Missed['action'][] {
+): readonly MissedEvent['action'][] {
   if (headSha !== null || isKnown) return ['synchronize']
   return last === null ? ['opened'] : ['opened', 'synchronize']
 }
@@ -63,14 +63,14 @@ function baseBefore({ baseRef }: ReceivedState, { whole }: ListedPull): string |
 export const baseRefOf = (payload: unknown): string | null =>
   textAt(payload, 'pull_request', 'base', 'ref')
 
-export function seenWebhook(
+export function missedWebhook(
   place: RepositoryRef,
   pull: ListedPull,
-  missed: Missed,
+  missed: MissedEvent,
 ): IncomingWebhook {
   const { number, state, headSha, updatedAt } = pull
   const where = `${place.repoGithubId ?? place.repo}#${number}`
-  // GitHub's times are whole seconds, so the id also names all that may change within one.
+  // GitHub's times are whole seconds, so the id also contains all that may change within a second.
   const base = missed.baseWas === null ? '' : `:${textAt(pull.whole, 'base', 'ref') ?? ''}`
   const how = `${isDraft(pull) ? 'draft' : 'ready'}:${missed.action}${base}`
   return {
@@ -82,7 +82,11 @@ export function seenWebhook(
   }
 }
 
-export function readPull(place: RepositoryRef, pull: ListedPull, missed: Missed): WebhookEvent {
+export function readMissedEvent(
+  place: RepositoryRef,
+  pull: ListedPull,
+  missed: MissedEvent,
+): WebhookEvent {
   return readEvent('', reconcileEvent, payloadOf(place, pull, missed))
 }
 
@@ -90,7 +94,7 @@ export function readPull(place: RepositoryRef, pull: ListedPull, missed: Missed)
 function payloadOf(
   { repo, repoGithubId }: RepositoryRef,
   pull: ListedPull,
-  { action, baseWas }: Missed,
+  { action, baseWas }: MissedEvent,
 ) {
   const { number, whole } = pull
   const fullName = textAt(whole, 'base', 'repo', 'full_name') ?? repo
