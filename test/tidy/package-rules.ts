@@ -55,7 +55,7 @@ export function looseEnds(lockText: string): Finding[] {
     if (!path.startsWith('node_modules/') || link === true) return []
     const findings: Finding[] = []
     if (integrity === undefined) {
-      findings.push(`package-lock.json: ${path} has no integrity; run npm install anew`)
+      findings.push(`package-lock.json: ${path} has no integrity; run npm install again`)
     }
     if (hasInstallScript === true) {
       const remedy = 'use one that needs none, or do without it'
