@@ -12,7 +12,7 @@ export interface StoreWorld {
   readonly world: FakeWorld
   readonly store: Store
   readonly runs: RunsService
-  /** Runs a command and answers what it did, forgetting what was printed before. */
+  /** Runs a command and returns only what this command printed, with its exit code. */
   readonly command: (...argv: readonly string[]) => Promise<Done>
   readonly close: () => Promise<void>
 }

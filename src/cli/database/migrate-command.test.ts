@@ -34,8 +34,8 @@ describe('migrate --restored', () => {
     expect((await at.command('migrate', '--restored')).stderr).toBe('')
     await at.store.upkeep.beat()
     const { code, stdout, stderr } = await at.command('migrate', '--restored', '--json')
-    const told = { restored: true, open: 0, shown: 0 }
-    expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({ code: 0, ...told })
+    const report = { restored: true, open: 0, shown: 0 }
+    expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({ code: 0, ...report })
     expect(stderr).toMatch(/^WARNING: A server was active \d+ s ago.* stop it/)
   })
 
