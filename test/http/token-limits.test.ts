@@ -248,3 +248,17 @@ describe('a token that has ended', () => {
     expect(answer.statusCode).toBe(method === 'GET' ? 200 : 401)
   })
 })
+
+describe('a run that does not exist, asked for with a limited token', () => {
+  test.each([
+    ['POST', '/v1/runs/run_nope/heartbeat', { lease_token: 5 }, 400, 'invalid_request'],
+    ['POST', '/v1/runs/run_nope/heartbeat', { lease_token: 'hfl_x' }, 404, 'run_not_found'],
+    ['GET', '/v1/runs/run_nope/audit?limit=x', undefined, 400, 'invalid_request'],
+    ['GET', '/v1/runs/run_nope', undefined, 404, 'run_not_found'],
+    ['GET', '/v1/runs/a%20b', undefined, 400, 'invalid_request'],
+  ] as const)('%s %s %j is answered %d', async (method, url, payload, status, code) => {
+    const worker = token('worker', { repositories: [own] })
+    const answer = await call(method, url, worker, payload)
+    expect([answer.statusCode, problemOf(answer).code]).toEqual([status, code])
+  })
+})
