@@ -5,7 +5,6 @@
 import { githubDeclarations } from '../../src/channels/github-channels.ts'
 import { allRights, type ChannelName } from '../../src/channels/github-channels.ts'
 import { pino } from 'pino'
-import { beforeEach } from 'vitest'
 import type { PublishingRules } from '../../src/domain/outbox/schedule.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { BudgetLimits } from '../../src/domain/outbox/budget.ts'
@@ -76,9 +75,13 @@ const log = pino({ level: 'silent' })
  * keys.
  */
 let chance = new SeededRandom(seed)
-beforeEach(() => {
-  chance = new SeededRandom(seed)
-})
+// A benchmark opens a world without Vitest.
+if (process.env['VITEST'] !== undefined) {
+  const { beforeEach } = await import('vitest')
+  beforeEach(() => {
+    chance = new SeededRandom(seed)
+  })
+}
 
 function newGitHub(time: VirtualTime, options: WorldOptions): GitHubSimulator {
   const asApp = { app: { id: 12, slug: 'holdfast-bot', privateKey: appKeyPem } }
