@@ -76,7 +76,7 @@ function readsOf(rowOf: RowOf, count: number, onlyRunId: string | null): number 
     } as unknown as InboxEntry)
   })
   const facts: Facts = {
-    ...{ now: 0, runs: [], rows, webhooks, cut: false, onlyRunId },
+    ...{ now: 0, runs: [], rows, webhooks, removedWebhooks: new Set(), cut: false, onlyRunId },
     subjects: [{ subject: null, run: null, ahead: null }],
     ...{ deliveries: [], otherDeliveries: [], messagesBefore: new Map(), budgets: [] },
     ...{ isOfOneDelivery: false, refusals: [], servedAt: null, tokenNames: new Map() },

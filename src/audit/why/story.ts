@@ -147,7 +147,10 @@ class StoryLines {
       const missed = row.type === 'webhook.caught_up' ? this.#words(row) : null
       const happened = missed ?? eventWords(this.#eventOf(row))
       if (decision === null && row.type !== 'webhook.ignored') {
-        return [this.#line(row, `${happened}. Holdfast has not decided on it yet`)]
+        const isOpen = !this.#isDecided(row)
+        return [
+          this.#line(row, isOpen ? `${happened}. Holdfast has not decided on it yet` : happened),
+        ]
       }
       // A webhook that started nothing is one line, unless the decision took long.
       const clauses = decision === null ? [] : this.#clauses(decision)
@@ -170,6 +173,13 @@ class StoryLines {
     if (isSilent) return []
     const texts = clauses.length === 0 ? [nothingWords(row)] : clauses
     return texts.map((text) => this.#line(row, atStart(text)))
+  }
+
+  /** Of an arrival whose decision was not read: most rows of older webhooks are not. */
+  #isDecided(arrival: AuditRow): boolean {
+    const entry = this.#webhooks.get(textOf(arrival, 'webhook_id') ?? '')
+    const isWaiting = entry === undefined || entry.state === 'waiting'
+    return !isWaiting || this.#links.hasRunRows(arrival)
   }
 
   #isPrompt(arrival: AuditRow, decision: AuditRow | null): boolean {
@@ -235,7 +245,8 @@ class StoryLines {
     if (row.actor === 'head-check') return 'GitHub named its newest commit. '
     if (this.#links.causeOf(row) !== null || kind !== 'github' || login === undefined) return ''
     const happened = eventWords({ event: null, action, sender: login })
-    return `${happened} (its webhook was removed): `
+    const isRemoved = this.#facts.removedWebhooks.has(textOf(row, 'webhook_id') ?? '')
+    return `${happened}${isRemoved ? ' (its webhook was removed)' : ''}: `
   }
 
   #foldOf(row: AuditRow): string | null {
