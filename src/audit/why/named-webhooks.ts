@@ -1,7 +1,7 @@
 /**
- * Webhooks that only the audit of runs names. Whoever claims a run may name any webhook, also one of
- * a repository that the reader of the story must not see. So a webhook is used only if it is about
- * the repository of the story and, if both name a pull request, about the same one.
+ * Webhooks that only the audit of runs names. Whoever claims a run may name any webhook, also one
+ * of a repository that the reader of the story must not see. So a webhook is used only if it is
+ * about the repository of the story and, if both name a pull request, about the same one.
  */
 import type { AuditRow } from '../../domain/audit.ts'
 import type { InboxEntry } from '../../domain/inbox.ts'
