@@ -4,6 +4,7 @@ import { openSqlite } from '../../../src/stores/open-sqlite.ts'
 import { whyDeliveries } from './why-deliveries.suite.ts'
 import { whyMissed } from './why-missed.suite.ts'
 import { whyWalk } from './why-walk.suite.ts'
+import { whyWebhooks } from './why-webhooks.suite.ts'
 import { why } from './why.suite.ts'
 import type { OpenStore } from '../world.ts'
 
@@ -15,4 +16,5 @@ const open: OpenStore = (machine) => {
 describe('why on SQLite', () => why(open))
 describe('why on SQLite, of what GitHub shows', () => whyDeliveries(open))
 describe('why on SQLite, of webhooks that were missed', () => whyMissed(open))
+describe('why on SQLite, of the webhooks of a story', () => whyWebhooks(open))
 describe('why on SQLite, in any order', () => whyWalk(open))
