@@ -1,6 +1,6 @@
 /**
- * Goal: the reference page knows every endpoint with its scopes, and every code.
- * Method: the server's own list of endpoints, and the codes as they stand in the source.
+ * Goal: the reference page has every endpoint with its scopes, and every code.
+ * Method: the server's own list of endpoints, and the codes in the source.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -47,7 +47,7 @@ function scopeWords(access: Endpoint['access']): string {
   return scopes.length === 0 ? 'admin' : scopes.join(', ')
 }
 
-it('explains every code an answer can carry', () => {
+it('explains every code that an answer can have', () => {
   const makers =
     'ConflictError|NotFoundError|InvalidInputError|StoreUnavailableError|StoreContendedError' +
     '|unavailable|contended|HttpProblem'
