@@ -108,7 +108,10 @@ export class ManualPublisher {
     return this.store.outbox.endAttempt(lease, { attempt, end, identity, ...facts })
   }
 
-  async send(leased: LeasedDelivery, end: AttemptEnd = sentEnd()): Promise<'recorded' | 'failed' | 'late'> {
+  async send(
+    leased: LeasedDelivery,
+    end: AttemptEnd = sentEnd(),
+  ): Promise<'recorded' | 'failed' | 'late'> {
     return await this.end(leased, await this.begun(leased), end)
   }
 
