@@ -68,7 +68,9 @@ export type World = Awaited<ReturnType<typeof openWorld>>
 
 const startsAt = Date.UTC(2026, 5, 1, 12)
 const noLimits: BudgetLimits = { spacingMs: 0, perMinute: 0, perHour: 0 }
-const log = pino({ level: 'silent' })
+/** What was logged as a warning or worse since the last world was opened. */
+export const warnings: string[] = []
+const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) })
 
 /**
  * The same random numbers in every run of a test. Two worlds of one test get different ids and
@@ -98,6 +100,7 @@ function newGitHub(time: VirtualTime, options: WorldOptions): GitHubSimulator {
 }
 
 export async function openWorld(options: WorldOptions = {}) {
+  warnings.length = 0
   const time = options.beside?.time ?? new VirtualTime(startsAt)
   const machine = { clock: time, scheduler: time, random: chance.fork() }
   const github = options.beside?.github ?? newGitHub(time, options)

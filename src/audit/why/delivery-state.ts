@@ -160,7 +160,7 @@ function budgetWords(delivery: Delivery, facts: Facts): string {
   const { blockedUntil = null, blockedReason = null } = budget ?? {}
   if (blockedUntil === null || blockedUntil <= now) {
     return isBehindOthers(delivery, now)
-      ? `it waits for its turn among the writes of ${name}`
+      ? `other writes by ${name} are sent before it`
       : `the budget of ${name} allows it at ${timeWords(delivery.dueAt ?? now, now)}`
   }
   const reason = blockedReason === null ? '' : ` (${cleanText(blockedReason)})`

@@ -10,6 +10,7 @@ import type { AuditRow } from '../../domain/audit.ts'
 import { auditTypes } from '../../domain/audit.ts'
 import { claimReasons } from '../../domain/claim.ts'
 import { givenUpReasons } from '../../intake/processor.ts'
+import { failedBecause } from '../delivery-reasons.ts'
 import { deliveryName } from './delivery-words.ts'
 import { actorWords, keyWords, lengthWords, cleanText, quoted, timeWords } from './names.ts'
 import { claimWords, failureWords, rowWords } from './row-words.ts'
@@ -43,6 +44,12 @@ it.each([
     `GitHub asked github:app:7 to wait until noon (rate_limited), ${when}`,
   )
   expect(actorWords(actor, noNames)).toBe('Holdfast')
+})
+
+it('a missing target is named for what it is', () => {
+  expect(failedBecause('not_found', null)).toBe(
+    'GitHub does not show us the pull request, issue or commit that it is for (not_found)',
+  )
 })
 
 describe.each(['docs/guides/webhooks.md', 'docs/reference/http.md'])('%s', (path) => {

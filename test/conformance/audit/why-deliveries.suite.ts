@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { explain, type Why } from '../../../src/audit/why.ts'
 import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
 import type { AttemptEnd, Finding } from '../../../src/domain/outbox/outcome.ts'
+import { queueName } from '../../../src/domain/outbox/queue.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
 import { completion, holderOf, policy, pullRequestClaim, sha, unique } from '../claims.ts'
 import { day, minute, openWorld, second, type OpenStore, type World } from '../world.ts'
@@ -237,6 +238,17 @@ export function whyDeliveries(open: OpenStore): void {
     const what = `the end of GitHub's limit of installation:7, to send ${both}`
     expect(awaiting).toContainEqual({ what, until })
     expect(actions).toContainEqual(expect.objectContaining({ command: 'holdfast budgets' }))
+  })
+
+  it('a delivery behind others of its identity says what is sent first', async () => {
+    const until = world.store.now()
+    await step((_name, { channel }) => ({
+      what: 'budget',
+      until,
+      queue: queueName(identity, channel),
+    }))
+    const { headline } = await ask()
+    expect(headline).toMatch(/ yet: other writes by [\w :]+ are sent before it/)
   })
 
   it('a delivery blocked past its deadline says when it fails, and the remedy', async () => {
