@@ -6,6 +6,7 @@
 import { Command, CommanderError } from 'commander'
 import { commandGroups, type AddCommand } from './commands.ts'
 import { exitCodeOf, exitCodes, failureText, type UsageError } from './failure.ts'
+import { printNote, printText, wrapMessage } from './output/fit-text.ts'
 import type { World } from './world.ts'
 
 export async function runCommandLine(argv: readonly string[], world: World): Promise<number> {
@@ -23,7 +24,7 @@ export async function runCommandLine(argv: readonly string[], world: World): Pro
       return error.exitCode === 0 ? exitCodes.fine : exitCodes.wrongUsage
     }
     const failure = error instanceof ParserError ? await error.asUsageError() : error
-    world.terminal.err(failureText(failure))
+    printNote(world.terminal, failureText(failure))
     return exitCodeOf(failure)
   }
 }
@@ -67,12 +68,14 @@ Examples:
   holdfast doctor                         is everything set up right?
 
 Exit codes:
-  0  fine
-  1  failed; also a store that is damaged, foreign, held by another server or in another mode
+  0  success
+  1  failure; also a store that is damaged, not Holdfast's, newer, in use or in another mode
   2  wrong usage or wrong settings
   3  could not reach a server or the database
-Settings come from flags, then the environment, then holdfast.config.ts. Commands that operate ask
-a server when --url or HOLDFAST_URL names one, else the database that the settings find.`,
+
+Settings come from flags, then the environment, then holdfast.config.ts.
+Commands ask a server if --url or HOLDFAST_URL names one.
+Otherwise they open the database that the settings name.`,
     )
   for (const [group, add] of await loadCommands(argv)) {
     program.commandsGroup(group)
@@ -97,14 +100,27 @@ async function loadCommands(
   return await Promise.all(wanted.map(async ({ group, load }) => [group, await load()] as const))
 }
 
+const helpWidthPiped = 80
+/** A column of the help is wrapped if it has at least this width. */
+const helpWidthMin = 20
+
 /** Makes this command and all commands below it write to our terminal and throw our errors. */
 function configureOutput(command: Command, world: World): void {
+  const { columns, errColumns } = world.terminal
   command
     .helpOption('-h, --help', 'print this help')
     .showSuggestionAfterError(false)
+    .configureHelp({
+      ...command.configureHelp(),
+      minWidthToWrap: helpWidthMin,
+      boxWrap: (text, width) => wrapMessage(text, width).join('\n'),
+    })
     .configureOutput({
-      writeOut: (text) => world.terminal.out(text),
-      writeErr: (text) => world.terminal.err(text),
+      getOutHelpWidth: () => columns ?? helpWidthPiped,
+      getErrHelpWidth: () => errColumns ?? helpWidthPiped,
+      // Commander wraps only its own part of the help, not the examples and notes after it.
+      writeOut: (text) => printText(world.terminal, text),
+      writeErr: (text) => printNote(world.terminal, text),
       outputError: () => undefined,
     })
     .exitOverride((error) => {

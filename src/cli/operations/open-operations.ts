@@ -11,6 +11,7 @@ import { connectionOf, type Parsed } from '../connection/connection.ts'
 import { UnreachableError, UsageError } from '../failure.ts'
 import { serverClient } from '../connection/server-client.ts'
 import { storeFailure } from '../database/store-failure.ts'
+import { printNote } from '../output/fit-text.ts'
 import type { World } from '../world.ts'
 import { httpOperations } from './http-operations.ts'
 import type { Operations } from './operations.ts'
@@ -99,7 +100,8 @@ function awayNotice(world: World, server: string): (away: boolean) => void {
   return (away) => {
     if (away === wasAway) return
     wasAway = away
-    world.terminal.err(
+    printNote(
+      world.terminal,
       away ? `${server} does not answer; trying again …\n` : `${server} is back.\n`,
     )
   }

@@ -5,6 +5,7 @@
 import type { Terminal } from '../terminal.ts'
 import type { Listed } from '../operations/operations.ts'
 import { printJson } from './json.ts'
+import { printNote } from './fit-text.ts'
 import { tablePrinter, type TableShape } from './table.ts'
 
 export interface ListRequest<T> {
@@ -36,8 +37,8 @@ export async function printList<T>(request: ListRequest<T>): Promise<void> {
     count += page.items.length
     next = page.next_cursor
   }
-  if (count === 0) terminal.err(`${[`No ${noun}.`, suggestion].filter(Boolean).join(' ')}\n`)
-  if (next !== null) terminal.err(`There are more: add --all, or --cursor ${next}\n`)
+  if (count === 0) printNote(terminal, `${[`No ${noun}.`, suggestion].filter(Boolean).join(' ')}\n`)
+  if (next !== null) printNote(terminal, `There are more: add --all, or --cursor ${next}\n`)
 }
 
 async function printListAsJson<T>(request: ListRequest<T>): Promise<void> {
