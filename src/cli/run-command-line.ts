@@ -16,6 +16,10 @@ export async function runCommandLine(argv: readonly string[], world: World): Pro
   }
   try {
     const program = await buildProgram(argv, world, finish)
+    if (argv.includes('help')) {
+      const { refuseUnknownTopic } = await import('./wrong-usage.ts')
+      refuseUnknownTopic(argv, program)
+    }
     await program.parseAsync([...argv], { from: 'user' })
     return exitCode
   } catch (error) {
@@ -57,7 +61,7 @@ async function buildProgram(
         'superseded by newer heads, and audited; and it says why.',
     )
     .version(world.version, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'print this help')
+    .helpOption(...helpOption)
     .addHelpText(
       'after',
       `
@@ -81,7 +85,7 @@ Otherwise they open the database that the settings name.`,
     program.commandsGroup(group)
     add(program, world, finish)
   }
-  program.commandsGroup('More:').helpCommand('help [command]', 'print the help of a command')
+  program.commandsGroup('More:').helpCommand(...helpCommand)
   configureOutput(program, world)
   return program
 }
@@ -100,6 +104,8 @@ async function loadCommands(
   return await Promise.all(wanted.map(async ({ group, load }) => [group, await load()] as const))
 }
 
+const helpOption = ['-h, --help', 'print this help'] as const
+const helpCommand = ['help [command]', 'print the help of a command'] as const
 const helpWidthPiped = 80
 /** A column of the help is wrapped if it has at least this width. */
 const helpWidthMin = 20
@@ -108,7 +114,7 @@ const helpWidthMin = 20
 function configureOutput(command: Command, world: World): void {
   const { columns, errColumns } = world.terminal
   command
-    .helpOption('-h, --help', 'print this help')
+    .helpOption(...helpOption)
     .showSuggestionAfterError(false)
     .configureHelp({
       ...command.configureHelp(),
@@ -127,5 +133,6 @@ function configureOutput(command: Command, world: World): void {
       const isHelp = error.exitCode === 0 || error.code === 'commander.help'
       throw isHelp ? error : new ParserError(error, command)
     })
+  if (command.commands.length > 0) command.helpCommand(...helpCommand)
   for (const child of command.commands) configureOutput(child, world)
 }

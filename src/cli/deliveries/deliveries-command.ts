@@ -75,7 +75,7 @@ Examples:
         query,
         shape: deliveriesTable,
         noun: 'deliveries',
-        usual: { channel: githubChannels },
+        known: { channel: { kind: 'Channels', of: () => githubChannels } },
         page: (operations, wanted) => operations.listDeliveries(wanted),
       })
     })

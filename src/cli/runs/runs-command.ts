@@ -56,9 +56,16 @@ Examples:
         query,
         shape: runsTable,
         noun: 'runs',
+        known: { type: { kind: 'Types of the newest runs', of: newestTypes } },
         page: (operations, wanted) => operations.listRuns(wanted),
       })
     })
+}
+
+/** Any type can be claimed, so the runs themselves say which types there are. */
+async function newestTypes(operations: Operations): Promise<readonly string[]> {
+  const { items } = await operations.listRuns({ limit: 1000 })
+  return [...new Set(items.map(({ type }) => type))].toSorted()
 }
 
 function addShow(runs: Command, world: World): void {
