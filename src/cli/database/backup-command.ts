@@ -1,11 +1,10 @@
 /** `holdfast backup`: a checked copy of a SQLite database, while a server uses it. */
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { SetupError } from '../../errors.ts'
 import { presentSecretFiles } from '../../settings/data-folder/server-secrets.ts'
 import { addDatabaseFlags, settingsOf, type Parsed } from '../connection/connection.ts'
-import { noDatabase, refuseMemory } from '../operations/open-operations.ts'
+import { requireFile, refuseMemory } from '../operations/open-operations.ts'
 import { printText } from '../output/fit-text.ts'
 import { printJson } from '../output/json.ts'
 import { progressOn } from '../output/progress.ts'
@@ -39,7 +38,7 @@ Examples:
       const target = resolve(world.cwd, file)
       if (database.kind === 'postgres') throw usePgDump(database.url, file)
       refuseMemory(settings)
-      if (!existsSync(database.path)) throw noDatabase(database.path)
+      requireFile(database.path)
       const progress = progressOn(world.terminal)
       try {
         const { bytes } = await world.backupDatabase(database.path, {

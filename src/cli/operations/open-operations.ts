@@ -2,7 +2,8 @@
  * Opens the operations on a server or on a database. A database is opened even while a server uses
  * it. A missing one is not created, because an empty list from a new file would mislead.
  */
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
+import { deniedWords, isDenied } from '../../settings/data-folder/denied.ts'
 import { makeDatabaseFolder } from '../../settings/data-folder/folders.ts'
 import { options } from '../../settings/options/options.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -70,9 +71,7 @@ async function openOperations(
 export async function openExisting(world: World, settings: Settings, make = false): Promise<Store> {
   const { database } = settings
   refuseMemory(settings)
-  if (database.kind === 'sqlite' && !make && !existsSync(database.path)) {
-    throw noDatabase(database.path)
-  }
+  if (database.kind === 'sqlite' && !make) requireFile(database.path)
   const { clock, random, scheduler } = world
   return await world.openStore(settings, { clock, random, scheduler }).catch((error: unknown) => {
     throw storeFailure(error, settings, world.env)
@@ -87,7 +86,19 @@ export function refuseMemory({ database }: Pick<Settings, 'database'>): void {
   )
 }
 
-export function noDatabase(path: string): UnreachableError {
+/** Throws if there is no file, or if this user may not open its folder. */
+export function requireFile(path: string): void {
+  try {
+    if (statSync(path, { throwIfNoEntry: false }) !== undefined) return
+  } catch (error) {
+    if (!isDenied(error)) throw error
+    const { message, hint } = deniedWords(path)
+    throw new UnreachableError('store_unusable', message, { hint, cause: error })
+  }
+  throw noDatabase(path)
+}
+
+function noDatabase(path: string): UnreachableError {
   return new UnreachableError('store_missing', `There is no database at ${path}`, {
     hint:
       `Start a server here first, or say where it is: --data-dir, --database-url ` +
