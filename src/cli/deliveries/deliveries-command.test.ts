@@ -132,8 +132,8 @@ describe('deliveries', () => {
     const all = await at.command('deliveries', 'retry', '--all', '--channel', 'github-status')
     expect(all.stdout).toBe('1 delivery is sent again.\n')
     expect((await stored('anchor')).status).toBe('FAILED')
-    const rest = await at.command('deliveries', 'retry', '--all', '--json')
-    expect(JSON.parse(rest.stdout)).toEqual({ count: 1 })
+    const others = await at.command('deliveries', 'retry', '--all', '--json')
+    expect(JSON.parse(others.stdout)).toEqual({ count: 1 })
     const { items } = await at.store.audit.list(
       { type: 'operator.delivery_retried' },
       { limit: 10, cursor: null },
@@ -148,9 +148,9 @@ describe('deliveries', () => {
     [['retry', '--all', '--status', 'SENT'], '--status must be'],
     [['skip', 'del_1'], '--reason'],
     [['skip', 'del_1', '--reason', ' '], '--reason must not be empty'],
-  ])('%j is wrong usage', async (argv, told) => {
+  ])('%j is wrong usage', async (argv, message) => {
     const { code, stderr } = await at.command('deliveries', ...argv)
-    expect([code, stderr]).toEqual([2, expect.stringContaining(told)])
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
   })
 
   test('can be skipped with a reason, and confirmed', async () => {
