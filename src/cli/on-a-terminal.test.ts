@@ -97,7 +97,7 @@ describe.each([60, 80])('on a terminal of %i columns', (columns) => {
     expectToFit(world.stderr)
   })
 
-  test('what a start, a token, a restore and a simulation say is broken between words', async () => {
+  test('a start, a token, a restore and a simulation print text that fits', async () => {
     onTerminal(at.world)
     for (const line of [
       'token create --scope worker',

@@ -11,7 +11,7 @@ export function deniedWords(path: string): { readonly message: string; readonly 
   return {
     message: `This user may not read the database ${path}, or not open its folder`,
     hint:
-      'Run the command as the user that runs Holdfast, or ask its server: --url http://HOST:PORT. ' +
-      `For another database, set ${options.databaseUrl.env}.`,
+      'Run the command as the user that runs Holdfast, or ask its server: ' +
+      `--url http://HOST:PORT. For another database, set ${options.databaseUrl.env}.`,
   }
 }
