@@ -63,3 +63,16 @@ it('what an older version left open is closed too', async () => {
   await reconcile()
   expect(await outputs()).toEqual([0, count])
 })
+
+it('what belongs to a channel that this process does not know is left alone', async () => {
+  const held = await world.claim(1)
+  const content = { context: 'ci/x', state: 'pending', description: 'x', targetUrl: null }
+  await world.publish(held, 'own', 'github-status', content)
+  await world.complete(held)
+  const db = new DatabaseSync(join(folder, 'store.db'))
+  db.exec(`UPDATE delivery SET announces = 1, channel = 'later' WHERE name = 'own'`)
+  db.close()
+  const { outbox } = world.store
+  expect(await world.act(outbox.closeForgotten(10))).toBe(0)
+  expect(await world.act(outbox.closeRemaining())).toBe(false)
+})
