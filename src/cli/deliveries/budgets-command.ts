@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
 import { withOperations } from '../operations/open-operations.ts'
 import type { BudgetList } from '../../contract.ts'
+import { printNote } from '../output/fit-text.ts'
 import { printJson } from '../output/json.ts'
 import { tablePrinter, type TableShape } from '../output/table.ts'
 import { relativeTime } from '../output/time-text.ts'
@@ -46,7 +47,7 @@ Examples:
       if (parsed['json'] === true) return printJson(world.terminal, answer)
       tablePrinter(world.terminal, budgetsTable, world.clock.wallMs()).print(answer.items)
       if (answer.items.length === 0)
-        world.terminal.err('No budgets: nothing has been written yet.\n')
+        printNote(world.terminal, 'No budgets: nothing has been written yet.\n')
     })
 }
 

@@ -82,7 +82,10 @@ describe('deliveries', () => {
     const suggested = 'No deliveries. Did you mean "github-comment"?\n'
     expect(misspelt).toMatchObject({ code: 0, stderr: suggested })
     const open = await at.command('deliveries', '--channel', 'telegram')
-    expect(open).toMatchObject({ code: 0, stderr: 'No deliveries.\n' })
+    const channels = /^No deliveries\. Channels: github-comment, github-status, .*\n$/
+    expect(open).toMatchObject({ code: 0, stderr: expect.stringMatching(channels) as string })
+    const asJson = await at.command('deliveries', '--channel', 'telegram', '--json')
+    expect(asJson).toEqual({ code: 0, stdout: '{"items":[],"next_cursor":null}\n', stderr: '' })
     const wrong = await at.command('deliveries', '--wait', 'tea')
     expect(wrong).toMatchObject({ code: 2 })
     expect(wrong.stderr).toContain('--wait must be ')
@@ -154,7 +157,7 @@ describe('deliveries', () => {
     const anchor = await stored('anchor')
     const status = await stored('status')
     const skipped = await at.command('deliveries', 'skip', anchor.id, '--reason', 'not wanted')
-    expect(skipped.stdout).toBe(`${anchor.id} (acme/widgets#5) is SKIPPED not wanted.\n`)
+    expect(skipped.stdout).toBe(`${anchor.id} (acme/widgets#5) is SKIPPED: not wanted.\n`)
     const confirm = ['deliveries', 'confirm', status.id, '--provider-message-id', '41', '--json']
     // Without credentials, GitHub cannot be asked whether it is ours.
     const refused = await at.command(...confirm)
@@ -229,6 +232,6 @@ describe('budgets', () => {
     const audit = await at.command('audit', '--type', 'operator.identity_unblocked', '--json')
     expect(audit.stdout).toContain('installation:7')
     const unknown = await at.command('budgets', 'unblock', 'nobody')
-    expect(unknown.stderr).toContain('there is no identity nobody')
+    expect(unknown.stderr).toContain('There is no identity nobody')
   })
 })
