@@ -42,7 +42,7 @@ function resultStyle({ state, decision }: InboxEntryView): Style | null {
 export const inboxTable: TableShape<InboxEntryView> = {
   screen: [
     { title: 'ID', of: ({ id }) => id, below: 3 },
-    { title: 'BECAME', of: resultText, style: resultStyle },
+    { title: 'RESULT', of: resultText, style: resultStyle },
     { title: 'EVENT', of: eventText, cut: 'end', least: 20 },
     { title: 'ABOUT', of: aboutText, cut: 'middle', least: 24 },
     {
@@ -112,7 +112,7 @@ export function inboxFields(entry: InboxEntryWithBodyView, nowMs: number): reado
   return [
     { name: 'id', value: entry.id, style: 'bold' },
     { name: 'state', value: entry.state, style: resultStyle(entry) },
-    { name: 'decision', value: entry.decision },
+    { name: 'decision', value: entry.decision, onScreen: decisionText(entry) },
     { name: 'reason', value: entry.reason },
     { name: 'event', value: eventText(entry) },
     { name: 'about', value: aboutText(entry), onScreen: null },
@@ -130,6 +130,10 @@ export function inboxFields(entry: InboxEntryWithBodyView, nowMs: number): reado
     { name: 'last_error', value: entry.last_error, style: 'red' },
   ]
 }
+
+/** Until a webhook is processed, its decision is only the answer that GitHub got. */
+const decisionText = ({ state, decision }: InboxEntryView): string =>
+  state === 'processed' ? decision : `${decision} (on arrival)`
 
 /** What a person can do about a webhook that failed. `why` says it for every webhook. */
 function remedyOf({ id, state, reason }: InboxEntryView): string | null {
