@@ -10,7 +10,7 @@ import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
 import type { AttemptEnd, Finding } from '../../../src/domain/outbox/outcome.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
 import { completion, holderOf, policy, pullRequestClaim, sha, unique } from '../claims.ts'
-import { day, minute, openWorld, second, type OpenStore, type World } from '../world.ts'
+import { day, hour, minute, openWorld, second, type OpenStore, type World } from '../world.ts'
 
 const status = `commit status acme/review on ${sha('one').slice(0, 7)}`
 const limits = { spacingMs: 0, perMinute: 80, perHour: 500 }
@@ -237,6 +237,25 @@ export function whyDeliveries(open: OpenStore): void {
     const what = `the end of GitHub's limit of installation:7, to send ${both}`
     expect(awaiting).toContainEqual({ what, until })
     expect(actions).toContainEqual(expect.objectContaining({ command: 'holdfast budgets' }))
+  })
+
+  it('a delivery that failed and waits for a budget says the failure first', async () => {
+    const missing = { code: 'not_found', text: 'GitHub answered 404' }
+    for (let tries = 0; tries < 4; tries += 1) {
+      await step(() => ({ what: 'retry', trouble: missing, after: null }))
+      world.clock.move(hour)
+    }
+    await world.store.upkeep.beat()
+    const until = world.store.now() + 90 * second
+    const queue = `${identity} github-comment`
+    await step(() => ({ what: 'budget', until, queue }))
+    const { headline, awaiting } = await ask()
+    expect(headline).toMatch(
+      /: the last try failed \(GitHub answered 404\); next try at .* UTC, when the budget of /,
+    )
+    expect(awaiting.map(({ what }) => what).join()).toMatch(
+      /the next try to send the comment .* \(try 5\), when the write budget of .* has room/,
+    )
   })
 
   it('a delivery blocked past its deadline says when it fails, and the remedy', async () => {
