@@ -329,6 +329,10 @@ function fakeRunReads(state: State, check: () => void): HttpStore['runs'] {
       check()
       return id === state.run.id ? state.run : null
     },
+    async types(ids) {
+      check()
+      return new Map(ids.map((id) => [id, state.run.type]))
+    },
     async subject() {
       check()
       return state.subjectScope === null ? null : ({ scope: state.subjectScope } as Subject)
