@@ -1,6 +1,6 @@
 /**
- * Goal: what the documentation shows is true.
- * Method: every example runs as its reader would run it, in a process of its own.
+ * Goal: the examples in the documentation work.
+ * Method: every example runs as a reader would run it, in its own process.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { createHmac } from 'node:crypto'
@@ -29,7 +29,7 @@ async function output(example: string): Promise<string> {
   return (await run(process.execPath, [path])).stdout
 }
 
-it('the gate works once, skips the copy, and stops what a force-push overtook', async () => {
+it('the gate works once, skips the copy, and stops work that a force-push replaced', async () => {
   expect(await output('gate.ts')).toBe(
     [
       'first delivery: work (new)',
@@ -48,7 +48,7 @@ const started: ChildProcess[] = []
 let folder = ''
 
 afterEach(async () => {
-  // The last one first: the bot lets go before its server ends.
+  // In reverse order: the bot stops before its server.
   for (const child of started.splice(0).reverse()) {
     child.kill('SIGTERM')
     if (child.exitCode === null) await once(child, 'exit')
@@ -56,7 +56,7 @@ afterEach(async () => {
   if (folder !== '') rmSync(folder, { recursive: true, force: true })
 })
 
-/** Answers with its lines, and the first of them that fits. */
+/** Returns its lines, and the first one that matches. */
 async function start(args: readonly string[], env: object, ready: RegExp) {
   const { PATH, HOME } = process.env
   const child = spawn(process.execPath, args, { cwd: folder, env: { PATH, HOME, ...env } })
@@ -94,7 +94,7 @@ async function freePort(): Promise<number> {
 it('the bot works on an event once, and a server on its database publishes', async () => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-bot-'))
   cpSync(join(root, 'examples', 'bot'), folder, { recursive: true })
-  // As `npm init` makes it.
+  // As `npm init` creates it.
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }')
   mkdirSync(join(folder, 'node_modules'))
   symlinkSync(root, join(folder, 'node_modules', 'holdfast'))

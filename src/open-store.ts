@@ -15,6 +15,7 @@ import { systemScheduler, type Scheduler } from './scheduler.ts'
 import { retryRules } from './settings/run-types/publishing-rules.ts'
 import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
+import type { MigrateWhen } from './stores/migrations.ts'
 import { openSqlite, type StoreMachine } from './stores/open-sqlite.ts'
 
 export { openSharedMemory } from './stores/shared-memory.ts'
@@ -39,6 +40,8 @@ export type StoreSettings = Pick<Settings, 'database'> &
 
 export interface OpenStoreOptions extends Partial<Machine> {
   readonly exclusive?: boolean
+  /** Default: a server always migrates, others only while no server is active. */
+  readonly migrate?: MigrateWhen
   readonly metrics?: Metrics
   readonly publishing?: Partial<PublishingRules>
   readonly log?: Log
@@ -52,6 +55,7 @@ export async function openStore(
   options: OpenStoreOptions = {},
 ): Promise<Store> {
   const { exclusive = false, metrics = noMetrics, log } = options
+  const { migrate = exclusive ? 'always' : 'no_server_active' } = options
   const machine = {
     ...systemMachine,
     ...givenMachine(options),
@@ -68,15 +72,19 @@ export async function openStore(
   const { database } = settings
   const store =
     database.kind === 'postgres'
-      ? await openPostgres(database.url, machine)
-      : openSqlite({ path: database.path, exclusive }, machine)
+      ? await openPostgres(database.url, machine, migrate)
+      : openSqlite({ path: database.path, exclusive, migrate }, machine)
   return metrics === noMetrics ? store : measuredStore(store, metrics, machine.clock)
 }
 
 /** The PostgreSQL client is loaded only if it is needed. */
-async function openPostgres(url: string, machine: StoreMachine): Promise<Store> {
+async function openPostgres(
+  url: string,
+  machine: StoreMachine,
+  migrate: MigrateWhen,
+): Promise<Store> {
   const postgres = await import('./stores/open-postgres.ts')
-  return await postgres.openPostgres(url, machine)
+  return await postgres.openPostgres(url, machine, migrate)
 }
 
 /** The parts that the caller gives. `systemMachine` has the others. */

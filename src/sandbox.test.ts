@@ -1,7 +1,7 @@
 // Goal: the sandbox shows repositories by their names, also if they are addressed by id.
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { HandClock } from '../test/github/github-under-test.ts'
+import { ManualClock } from '../test/github/github-under-test.ts'
 import { openSandbox } from './sandbox.ts'
 import { systemScheduler } from './scheduler.ts'
 import { seededChance } from '../test/seed.ts'
@@ -11,13 +11,13 @@ const log = { debug: say, info: say, warn: say, error: say }
 const page = z.object({ html_url: z.string() })
 
 function sandbox() {
-  const machine = { clock: new HandClock(), random: seededChance(), scheduler: systemScheduler }
+  const machine = { clock: new ManualClock(), random: seededChance(), scheduler: systemScheduler }
   const github = openSandbox({ ...machine, log, version: '0' })
   /** Where the comment is shown. */
   const comment = async (repo: string, repoGithubId: number | null): Promise<string> => {
     const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments'
-    const said = { issue_number: 5, body: 'Hello.' }
-    const { data } = await github.call({ repo, repoGithubId }, page, route, said, 1000)
+    const comment = { issue_number: 5, body: 'Hello.' }
+    const { data } = await github.call({ repo, repoGithubId }, page, route, comment, 1000)
     return data.html_url.replace(/#.*/, '')
   }
   return { github, comment }

@@ -1,10 +1,10 @@
 /**
- * The order of test files: those that take long come first, so that at the end no worker sits idle
- * while another is in the middle of a long one. `npm test` prints the slowest; keep this in step.
+ * The order of test files: slow ones come first, so that at the end no worker is idle while another
+ * runs a slow file. `npm test` prints the slowest files; update this list with them.
  */
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** The longest first; whatever is not named comes after them, as Vitest orders it. */
+/** The slowest first. Files that are not listed come after them, in Vitest's order. */
 const long = [
   'test/simulation/simulation.test.ts',
   'test/chaos/publish-kills.test.ts',

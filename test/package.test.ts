@@ -1,7 +1,8 @@
 /**
- * Goal: what `npm pack` makes works in somebody else's project, while a clone runs its sources.
+ * Goal: the package that `npm pack` creates works in another project, while a clone runs its
+ * sources.
  * Method: the package is packed and installed by npm into a project outside the clone, and used
- * there as its reader would: as a library, as a program, with a config file, and by the compiler.
+ * there as a user would: as a library, as a program, with a config file, and by the compiler.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,7 +18,7 @@ import * as library from '../src/index.ts'
 import * as simulator from '../src/simulator/index.ts'
 import { clone, installPackage, shellEnv } from './package/install-package.ts'
 
-// Compilers and npm are at work here, perhaps on a busy machine.
+// Compilers and npm run here, perhaps on a busy machine.
 vi.setConfig({ testTimeout: 60_000 })
 
 const run = promisify(execFile)
@@ -31,7 +32,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const installed = (...path: string[]) => join(project, 'node_modules', 'holdfast', ...path)
 const program = () => join(project, 'node_modules', '.bin', 'holdfast')
 
-/** What a user's file does with the library, whichever way it got it. */
+/** What a user's file does with the library, however it was loaded. */
 const claim = `
 openHoldfast({ databaseUrl: 'sqlite::memory:' }).then(async (holdfast) => {
   const gate = await holdfast.checkAndClaimRun({
@@ -47,7 +48,7 @@ openHoldfast({ databaseUrl: 'sqlite::memory:' }).then(async (holdfast) => {
 })
 `
 
-/** Both streams: a warning of Node's on the way in would be a fault too. */
+/** Both streams, because a warning of Node would be a fault, too. */
 async function outputOf(command: string, ...args: string[]): Promise<string> {
   const { stdout, stderr } = await run(command, args, { cwd: project, env: shellEnv })
   return stdout + stderr
@@ -64,8 +65,8 @@ describe('the package', () => {
     const pages = ['ARCHITECTURE', 'CHANGELOG', 'CONTRIBUTING', 'README', 'SECURITY']
     const top = [...pages.map((name) => `${name}.md`), 'LICENSE'].toSorted()
     const folders = ['bin', 'dist', 'docs', 'examples', 'sql']
-    const rest = [...folders, 'index.mjs', 'package.json', 'simulator.mjs'].toSorted()
-    expect(readdirSync(installed()).toSorted()).toEqual([...top, ...rest])
+    const expected = [...folders, 'index.mjs', 'package.json', 'simulator.mjs'].toSorted()
+    expect(readdirSync(installed()).toSorted()).toEqual([...top, ...expected])
     const all = readdirSync(installed(), { recursive: true, encoding: 'utf8' })
     const files = all.filter((file) => !file.startsWith('examples/'))
     expect(all.filter((file) => file.includes('.test.'))).toEqual([])
@@ -90,7 +91,7 @@ describe('the package', () => {
     expect(missing).toEqual([])
   })
 
-  it('asks for every package that it imports and for no other', () => {
+  it('depends on every package that it imports and on no other', () => {
     const imported = readdirSync(installed('dist'), { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.js'))
       .map((file) => readFileSync(installed('dist', file), 'utf8'))
@@ -126,7 +127,7 @@ describe('the library', () => {
     expect(inClone.stdout).toBe(`${names.join()}\n`)
   })
 
-  it('has types that hold in a strict project, its dependencies included', async () => {
+  it('has types that pass in a strict project, with its dependencies', async () => {
     const bot = `import { defineConfig, openHoldfast } from 'holdfast'
       import type { ConflictError, Gate, IncomingEvent, Output } from 'holdfast'
       import type { RunTypeConfig, When } from 'holdfast'

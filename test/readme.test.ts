@@ -1,7 +1,7 @@
 /**
- * Goal: the README's five minutes work as they stand.
- * Method: a real server in an empty folder; every shell block of that chapter runs in one bash, and
- * what a comment promises (`# duplicate`) must come out, in that order.
+ * Goal: the chapter "Five minutes with curl" of the README works as written.
+ * Method: a real server in an empty folder. Every shell block of that chapter runs in one bash, and
+ * the output must contain what the comments promise (`# duplicate`), in that order.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -41,12 +41,12 @@ async function startServer(): Promise<string> {
 }
 
 function chapter(): string {
-  const [, rest = ''] = readme.split('## Five minutes with curl')
-  const [text = ''] = rest.split('\n## ')
+  const [, after = ''] = readme.split('## Five minutes with curl')
+  const [text = ''] = after.split('\n## ')
   return [...text.matchAll(/```sh\n(.*?)```/gs)].map((block) => block[1]).join('\n')
 }
 
-/** What the README says `why` answers, without what differs from time to time. */
+/** The output of `why` in the README, without what differs each time. */
 function shownStory(): string[] {
   const lines = [...readme.matchAll(/^ {2}\d\d:\d\d:\d\d {2}(.+)$/gm)].map((line) => line[1] ?? '')
   expect(lines.length).toBeGreaterThan(3)
@@ -63,7 +63,7 @@ async function bash(script: string): Promise<string[]> {
   return output.trim().split('\n')
 }
 
-it('takes webhooks, knows repeats, supersedes, tells why and finishes as it says', async () => {
+it('accepts webhooks, detects repeats, supersedes, explains why and finishes', async () => {
   const url = await startServer()
   const script = chapter()
     .replace('http://127.0.0.1:8787', url)

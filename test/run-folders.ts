@@ -1,9 +1,10 @@
 /**
- * What every process of a test run shares: a folder for compiled code, which stays for the next
- * run, and one for everything that a run writes: in memory where there is room, because
- * databases then wait for no disk, and removed as a whole, because tests may leave things in it.
+ * The folders that every process of a test run shares: one for compiled code, which stays for the
+ * next run, and one for everything that a run writes. The second is in memory if there is room,
+ * because databases are faster there, and is removed as a whole, because tests may leave files in
+ * it.
  *
- * What must hold: it does not outlive the run, however that ends. A shell holds the read end of a
+ * What must hold: it does not outlive the run, however the run ends. A shell has the read end of a
  * pipe whose only writer is this process, and removes the folder when the pipe closes.
  */
 import { spawn } from 'node:child_process'
@@ -13,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const memory = '/dev/shm'
-/** Several times what a run has been seen to use; a container has 64 MB unless told otherwise. */
+/** Several times what a run uses. A container has 64 MB by default. */
 const bytesMin = 4 * 1024 ** 3
 
 const compiledCode = 'node_modules/.cache/holdfast-tests'
@@ -25,10 +26,10 @@ const prefix = 'holdfast-tests-'
 /** For Vitest, before the workers start: they inherit the environment. */
 export default function setup(): (() => Promise<void>) | undefined {
   const before = process.env['TMPDIR']
-  // Another project of this run has made it.
+  // Another project of this run has already created it.
   if (before?.includes(prefix) === true) return undefined
   const folder = mkdtempSync(join(hasRoom(memory) ? memory : tmpdir(), prefix))
-  // PostgreSQL may run under another account, in a folder of its own below.
+  // PostgreSQL may run under another account, in its own folder below.
   chmodSync(folder, 0o711)
   process.env['TMPDIR'] = folder
   process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '..', compiledCode)

@@ -1,6 +1,7 @@
 /**
- * Goal: the last line of `npm test` never flatters, and a started program ends as it was asked to.
- * Method: made-up reports of the runner, and real child processes that get real signals.
+ * Goal: the last line of `npm test` reports every failure, and a started program ends as it was
+ * asked to.
+ * Method: fake reports of the test runner, and real child processes that get real signals.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -79,7 +80,7 @@ describe('the slowest files', () => {
     ...{ startTime: 5000, endTime: 5000 + seconds * 1000 },
   })
 
-  it('are told from the slowest on, ten at most', () => {
+  it('are listed, the slowest first, ten at most', () => {
     const files = Array.from({ length: 12 }, (_, at) => took(`test/${at}.test.ts`, at))
     const lines = slowestFiles({ testResults: files }, '/clone')
     expect(lines.slice(0, 3)).toEqual([
@@ -90,13 +91,13 @@ describe('the slowest files', () => {
     expect(lines).toHaveLength(11)
   })
 
-  it('are not told of one file, or of a run without a report', () => {
+  it('are not listed for a single file, or for a run without a report', () => {
     expect(slowestFiles({ testResults: [took('a.test.ts', 1)] }, '/clone')).toEqual([])
     expect(slowestFiles(null, '/clone')).toEqual([])
   })
 })
 
-/** A parent that runs `program` through our script and ends with its code. */
+/** A parent process that runs `program` through our script and ends with its exit code. */
 function parentOf(program: string) {
   const parent = `
     const { runChild } = await import(${JSON.stringify(script('child.mjs'))})
@@ -108,11 +109,11 @@ function parentOf(program: string) {
 }
 
 describe('a child program', () => {
-  it('hands its exit code on', async () => {
+  it('passes its exit code on', async () => {
     expect(await once(parentOf('process.exit(7)'), 'close')).toEqual([7, null])
   })
 
-  it('that dies of a signal gives the code a shell would', async () => {
+  it('that dies by a signal gives the same exit code as a shell', async () => {
     const parent = parentOf("process.kill(process.pid, 'SIGKILL')")
     expect(await once(parent, 'close')).toEqual([137, null])
   })

@@ -1,15 +1,15 @@
 /**
- * Where chance in tests comes from: one seed, the same on every machine, so that what a test covers
- * depends neither on the machine nor on the day, and what fails once fails again. `TEST_SEED=7`
- * tries other cases.
+ * The source of random numbers in tests: one seed, the same on every machine, so that what a test
+ * covers depends neither on the machine nor on the day, and a failure can be repeated.
+ * `TEST_SEED=7` tries other cases.
  */
 import { systemRandom, type Random } from '../src/random.ts'
 
 export const seed = Number(process.env['TEST_SEED'] ?? 1)
 
 /**
- * For whatever a test hands to the product together with a clock of its own. Ids and secrets only
- * have to differ, also between stores that share a database: they are the machine's.
+ * Random numbers for parts of the product that a test also gives its own clock. Ids and secrets
+ * come from the machine: they only have to differ, also between stores that share a database.
  */
 export const seededChance = (): Random => ({ ...systemRandom, below: seeded(seed) })
 

@@ -1,6 +1,6 @@
 /**
- * Goal: our style holds, and each finding says where and what to do.
- * Method: every rule is first shown failing on a made-up text, then run over the repository.
+ * Goal: the code follows our style rules, and each finding says where and what to do.
+ * Method: every rule first fails on a sample text, then runs over the repository.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
@@ -60,7 +60,7 @@ describe('text rules', () => {
     (path) => expect(find(namesSaySomething, path, '')).toHaveLength(1),
   )
 
-  it('a word that only contains an empty one is a fine name', () => {
+  it('a name that only contains such a word is allowed', () => {
     expect(find(namesSaySomething, 'src/commonwealth.ts', '')).toEqual([])
   })
 
@@ -76,7 +76,7 @@ describe('text rules', () => {
     expect(find(opensWithComment, 'bin/a.mjs', '#!/usr/bin/env node\n// Why.\n')).toEqual([])
   })
 
-  it('a leftover is found with its line', () => {
+  it('a leftover word is found with its line', () => {
     const word = ['FIX', 'ME'].join('')
     const findings = find(nothingLeftOver, 'src/a.ts', `// fine\n// ${word} later\n`)
     expect(findings).toEqual([`src/a.ts:2 ${word}: do it now, or write an issue and remove it`])
@@ -123,7 +123,7 @@ describe('test rules', () => {
   })
 })
 
-describe('what is asked of the machine', () => {
+describe('calls that read from the machine', () => {
   it.each([
     ['Date.now()', 'take a Clock'],
     ['const read = Date.now', 'take a Clock'],
@@ -163,7 +163,7 @@ describe('what is asked of the machine', () => {
     expect(find(machineIsHandedIn, 'src/runs/a.ts', text)).toEqual([])
   })
 
-  it('the file whose task it is may ask, and so may a test and a page in a browser', () => {
+  it('the file whose task it is may do so, and so may a test and a page in a browser', () => {
     expect(find(machineIsHandedIn, 'src/clock.ts', 'Date.now()')).toEqual([])
     expect(find(machineIsHandedIn, 'src/clock.ts', 'Math.random()')).toHaveLength(1)
     expect(find(machineIsHandedIn, 'src/runs/a.test.ts', 'setTimeout(f, 1)')).toEqual([])
@@ -233,7 +233,7 @@ describe('import rules', () => {
       .join('\n')
       .concat('\n')
 
-  it('a table that names a part below, or one twice, or that is missing, is no rule', () => {
+  it('a table that names a lower part, or one twice, or that is missing, is refused', () => {
     const [low, high] = ['| low | `src/low` | – | – | – |', '| high | `src/high` | – | low | – |']
     expect(readImportTable(table(low, high))).toMatchObject([{ parts: [] }, { parts: ['low'] }])
     expect(() => readImportTable(table(high, low))).toThrow('high names low, which is not above it')
@@ -253,14 +253,14 @@ describe('import rules', () => {
     expect(find(storesAreNamedOnce, 'bench/main.ts', "import '../src/stores/a.ts'")).toEqual([])
   })
 
-  it('a verb may not write deliveries past the line of their run', () => {
+  it('a verb may not bypass the line of a run when it writes deliveries', () => {
     const text = "import { selectDeliveries, writeDeliveries } from '../tables/delivery-table.ts'"
     expect(find(deliveriesAreStoredOnce, 'src/stores/verbs/a.ts', text)).toHaveLength(1)
     const home = 'src/stores/verbs/outbox/store-deliveries.ts'
     expect(find(deliveriesAreStoredOnce, home, text)).toEqual([])
   })
 
-  it.each(['github-status', 'telegram', 'Slack'])('%s is no name for the domain', (name) => {
+  it.each(['github-status', 'telegram', 'Slack'])('%s may not be named in the domain', (name) => {
     const text = `// Why.\nconst isIt = channel === '${name}'\n`
     for (const home of ['src/domain/outbox/a.ts', 'src/stores/verbs/a.ts', 'src/outbox/a.ts']) {
       expect(find(channelsStayHome, home, text)).toEqual([
@@ -272,7 +272,7 @@ describe('import rules', () => {
   })
 
   it.each(["import pg from 'pg'", "import 'node:sqlite'", "import './postgres-url.ts'"])(
-    '%s stays where databases have names',
+    '%s is only allowed where databases are named',
     (text) => {
       expect(find(dialectsStayHome, 'src/runs/a.ts', text)).toHaveLength(1)
       expect(find(dialectsStayHome, 'src/settings/a.ts', text)).toEqual([])
@@ -339,7 +339,7 @@ describe('the repository', () => {
     expect(sources.flatMap(rule)).toEqual([])
   })
 
-  it('is seen by these rules', () => {
+  it('is read by these rules', () => {
     expect(sources.map(({ path }) => path)).toContain('src/clock.ts')
   })
 

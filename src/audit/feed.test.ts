@@ -6,7 +6,7 @@ import type { AuditFilter } from '../store.ts'
 import { createAuditFeed, type AuditFeed, type AuditNews } from './feed.ts'
 
 /** Timers that the test fires. */
-class HandScheduler implements Scheduler {
+class ManualScheduler implements Scheduler {
   readonly timers = new Map<object, { readonly ms: number; readonly task: () => void }>()
   soon = (task: () => void): void => task()
   after = (ms: number, task: () => void): (() => void) => {
@@ -40,7 +40,7 @@ const row = (order: number, runId = 'r'): AuditRow => ({
   data: {},
 })
 
-let scheduler: HandScheduler
+let scheduler: ManualScheduler
 let rows: AuditRow[]
 let looks: number
 let isAway: boolean
@@ -50,7 +50,7 @@ let feed: AuditFeed
 let rowsMax: number
 
 beforeEach(() => {
-  scheduler = new HandScheduler()
+  scheduler = new ManualScheduler()
   ;[rows, looks, isAway, logged, rowsMax] = [[], 0, false, [], 1000]
   const log = pino({}, { write: (line: string) => void logged.push(line) })
   const store = {

@@ -96,16 +96,16 @@ describe('refused content', () => {
       { body: '', comments: [{ path: 'a', line: 3, start_line: 3, body: 'b' }] },
       'comments.0.start_line must be before line',
     ],
-  ])('%s %j: %s', (channel, given, told) => {
+  ])('%s %j: %s', (channel, given, problem) => {
     let error: unknown
     try {
       parseContent(channel, given)
     } catch (thrown) {
       error = thrown
     }
-    const message = expect.stringMatching(`^${told.replaceAll('.', '\\.')}`) as string
+    const message = expect.stringMatching(`^${problem.replaceAll('.', '\\.')}`) as string
     expect(String(error)).not.toContain(token)
-    expect(error).toMatchObject({ code: 'invalid_content', message, field: told.split(' ')[0] })
+    expect(error).toMatchObject({ code: 'invalid_content', message, field: problem.split(' ')[0] })
   })
 
   it('with an invisible character gets only that error', () => {

@@ -197,8 +197,8 @@ describe('facts', () => {
     [at(14, 1, 30), '7 Aug 2026, 12:01–14:01 UTC · 2 h'],
     [at(0, 1, 0, 9), '7 Aug 2026, 12:01 – 9 Aug 2026, 00:01 UTC · 1 d 12 h'],
     [at(11, 0), '7 Aug 2026, 12:01–11:00 UTC · < 1 s'],
-  ])('a time that ended at %d', (finishedAt, told) => {
-    expect(factLine({ ...succeeded, finishedAt })).toBe(`${factsOf.en} · ${told}`)
+  ])('a time that ended at %d', (finishedAt, times) => {
+    expect(factLine({ ...succeeded, finishedAt })).toBe(`${factsOf.en} · ${times}`)
   })
 })
 

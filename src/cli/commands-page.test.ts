@@ -29,8 +29,8 @@ test('the commands page has every command and its subcommands', async () => {
       expect(page).toContain(`${name} ${child}`)
     }
   }
-  const told = [...page.matchAll(/^## ([a-z]+)$/gm)].map((match) => match[1])
-  expect(told).toEqual(commands)
+  const documented = [...page.matchAll(/^## ([a-z]+)$/gm)].map((match) => match[1])
+  expect(documented).toEqual(commands)
 })
 
 test.each(['runs', 'inbox', 'deliveries', 'budgets', 'audit', 'keys'])(

@@ -27,8 +27,8 @@ describe('help', () => {
   test('the help of serve has every setting with its variable', async () => {
     const world = new FakeWorld()
     await world.run('serve', '--help')
-    const told = world.stdout.replace(/\s+/g, ' ')
-    for (const [, entry] of optionEntries) expect(told).toContain(entry.env)
+    const help = world.stdout.replace(/\s+/g, ' ')
+    for (const [, entry] of optionEntries) expect(help).toContain(entry.env)
   })
 
   test.each(['--version', '-V'])('%s prints the version', async (flag) => {

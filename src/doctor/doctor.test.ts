@@ -185,9 +185,9 @@ describe('configuration', () => {
     [{}, ['GITHUB_TOKEN, or GITHUB_APP_ID', 'GITHUB_WEBHOOK_SECRET']],
     [{ GITHUB_TOKEN: 't' }, ['set GITHUB_WEBHOOK_SECRET, and start']],
     [{ GITHUB_WEBHOOK_SECRET: 's' }, ['set GITHUB_TOKEN, or GITHUB_APP_ID']],
-  ])('with %o shows what is missing to go live', async (env, told) => {
+  ])('with %o shows what is missing to go live', async (env, missing) => {
     const { of } = await findings({ env })
-    for (const part of told) expect(of('mode')?.remedy).toContain(part)
+    for (const part of missing) expect(of('mode')?.remedy).toContain(part)
   })
 
   test.each([

@@ -41,8 +41,8 @@ it.each<[string, AuditRow[], number | null, string, RegExp]>([
     'ok',
     /No webhook/,
   ],
-])('%s', (_name, rows, acceptedAt, level, told) => {
+])('%s', (_name, rows, acceptedAt, level, detail) => {
   const [finding] = checkSignatures(judgeSignatures(rows, acceptedAt, now))
-  expect(finding).toMatchObject({ level, detail: expect.stringMatching(told) })
+  expect(finding).toMatchObject({ level, detail: expect.stringMatching(detail) })
   if (level !== 'ok') expect(finding?.remedy).toMatch(/same secret .* GITHUB_WEBHOOK_SECRET/)
 })

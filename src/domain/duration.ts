@@ -9,15 +9,18 @@ const units = [
   ['second', secondMs],
 ] as const
 
-/** For a limit, exact to the second: `1 hour`, `90 minutes`, `61 seconds`. */
+/** For a limit, exact: `1 hour`, `90 minutes`, `61 seconds`, `1.5 seconds`. */
 export function limitWords(ms: number): string {
-  const seconds = Math.max(1, Math.round(ms / secondMs)) * secondMs
-  const [unit, unitMs] = units.find(([, each]) => seconds % each === 0) ?? ['second', secondMs]
-  const count = seconds / unitMs
+  const [unit, unitMs] = units.find(([, each]) => ms > 0 && ms % each === 0) ?? ['second', secondMs]
+  const count = ms / unitMs
   return `${count} ${unit}${count === 1 ? '' : 's'}`
 }
 
-/** For a measured time, rounded to minutes from two minutes on: 600,277 ms is `10 minutes`. */
+/**
+ * For a measured time, rounded to seconds, and from two minutes on to minutes: 600,277 ms is
+ * `10 minutes`.
+ */
 export function measuredWords(ms: number): string {
-  return limitWords(ms < 2 * minuteMs ? ms : Math.round(ms / minuteMs) * minuteMs)
+  const roundMs = ms < 2 * minuteMs ? secondMs : minuteMs
+  return limitWords(Math.max(1, Math.round(ms / roundMs)) * roundMs)
 }

@@ -138,10 +138,10 @@ describe('a mention of another head', () => {
   })
 
   it('is stale if it is earlier than the last event of an unverified current head', () => {
-    const withEvent = { ...fresh, currentEventAt: later }
-    expect(rankHead(mention(4), headed(null, 3), withEvent)).toEqual(stale)
-    expect(rankHead(mention(5), headed(null, 3), withEvent)).toEqual(staleToBeAsked)
-    expect(rankHead(mention(later), headed(null, 3), withEvent)).toEqual(newer(null, true))
+    const withLaterEvent = { ...fresh, currentEventAt: later }
+    expect(rankHead(mention(4), headed(null, 3), withLaterEvent)).toEqual(stale)
+    expect(rankHead(mention(5), headed(null, 3), withLaterEvent)).toEqual(staleToBeAsked)
+    expect(rankHead(mention(later), headed(null, 3), withLaterEvent)).toEqual(newer(null, true))
   })
 
   it('is stale if it was decided before, however late it comes', () => {

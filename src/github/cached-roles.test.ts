@@ -1,13 +1,13 @@
 // Goal: a role is requested once in a while and once at a time, and a failure is never kept.
 import { expect, it } from 'vitest'
-import { HandClock, named } from '../../test/github/github-under-test.ts'
+import { ManualClock, named } from '../../test/github/github-under-test.ts'
 import type { RepositoryRef, RoleAnswer } from '../github.ts'
 import { cachedRoles } from './cached-roles.ts'
 
 const minute = 60_000
 
 function cachedOver(answer: () => Promise<RoleAnswer>) {
-  const clock = new HandClock()
+  const clock = new ManualClock()
   const asked: string[] = []
   const source = {
     roleOf: async ({ repo, repoGithubId }: RepositoryRef, login: string) => {

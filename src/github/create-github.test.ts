@@ -1,7 +1,7 @@
 // Goal: head, role and own account are read with a token as the interface promises, also after a
 // repository was renamed.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { startFakeApi, type FakeApi, type Said } from '../../test/github/fake-api.ts'
+import { startFakeApi, type FakeApi, type FakeAnswer } from '../../test/github/fake-api.ts'
 import { clientOf, named, rejectionOf } from '../../test/github/github-under-test.ts'
 import type { GitHub, RoleAnswer } from '../github.ts'
 
@@ -28,7 +28,7 @@ const head = {
   updatedAt: Date.parse('2026-11-15T11:00:00Z'),
   pushedAt: Date.parse('2026-11-15T10:59:00Z'),
 }
-const toId = (path: string): Said => ({
+const toId = (path: string): FakeAnswer => ({
   status: 301,
   headers: { location: `https://api.github.com/repositories/77/${path}` },
 })
@@ -154,14 +154,14 @@ describe('roleOf', () => {
     expect(await github.roleOf(named('acme/widgets'), 'mona')).toBe(answer)
   })
 
-  it.each<[string, Said, string]>([
+  it.each<[string, FakeAnswer, string]>([
     ['a limit', { status: 403, headers: { 'x-ratelimit-remaining': '0' } }, 'rate_limited'],
     ['a limit', { status: 403, body: { message: 'secondary rate limit' } }, 'rate_limited'],
     ['a limit', { status: 429 }, 'rate_limited'],
     ['a 5xx', { status: 503 }, 'unanswered'],
     ['a role we do not know', { body: { permission: 'owner' } }, 'unanswered'],
-  ])('rejects %s', async (_name, said, kind) => {
-    api.on(call, said)
+  ])('rejects %s', async (_name, reply, kind) => {
+    api.on(call, reply)
     expect(await rejectionOf(github.roleOf(named('acme/widgets'), 'mona'))).toMatchObject({ kind })
   })
 

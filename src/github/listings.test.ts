@@ -69,16 +69,16 @@ it('the client lists open and closed pull requests, also under a new name', asyn
   }
   simulated.close(name, 1)
   simulated.rename(name, 'acme/gadgets')
-  const known = { ...repository, repoGithubId: simulated.repository('acme/gadgets').id }
-  const { items, more } = await client.github.pulls(known, 1)
+  const withId = { ...repository, repoGithubId: simulated.repository('acme/gadgets').id }
+  const { items, more } = await client.github.pulls(withId, 1)
   expect(items.map((item) => [item.number, item.state, item.headSha]).toSorted()).toEqual([
     [1, 'closed', sha('1')],
     [2, 'open', sha('2')],
   ])
   expect(more).toBe(false)
   expect(items[0]?.whole).toHaveProperty('base.repo.full_name', 'acme/gadgets')
-  expect(await client.github.pull(known, 1)).toMatchObject({ state: 'closed' })
-  expect(await client.github.pull(known, 99)).toBeNull()
+  expect(await client.github.pull(withId, 1)).toMatchObject({ state: 'closed' })
+  expect(await client.github.pull(withId, 99)).toBeNull()
 })
 
 it('with a token the client has no webhook to ask about', async () => {

@@ -1,11 +1,11 @@
 // Goal: a question is asked once while its answer is fresh, and a late answer does not replace a
 // newer one.
 import { expect, it } from 'vitest'
-import { HandClock } from '../../test/github/github-under-test.ts'
+import { ManualClock } from '../../test/github/github-under-test.ts'
 import { TimedCache } from './timed-cache.ts'
 
 function setUp() {
-  const clock = new HandClock()
+  const clock = new ManualClock()
   const asked: string[] = []
   const remembered = new TimedCache<number>(clock)
   const get = (key: string, value: number, forMs = 1000) =>

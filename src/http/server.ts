@@ -12,7 +12,9 @@ import Fastify, {
   type FastifyRequest,
 } from 'fastify'
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
-import { checkReach } from '../operations/reach.ts'
+import { NotFoundError } from '../errors.ts'
+import type { Caller } from '../operations/caller.ts'
+import { checkReach, type Reach } from '../operations/reach.ts'
 import type { App } from './app.ts'
 import { authenticate, UnknownToken } from './access/authenticate.ts'
 import { answerClientError } from './answers/client-error.ts'
@@ -190,12 +192,29 @@ function guardRequests(server: FastifyInstance, deps: HttpDeps): void {
       return sendDocs(reply.code(401).header('www-authenticate', 'Bearer'))
     }
     refuseUnknown(server, request)
-    // The operation checks this again. Here it happens before the body is read.
-    await checkReach(deps, access ?? { scopes: [] }, request.caller, ownId(request))
+    await refuseOutOfReach(deps, access ?? { scopes: [] }, request.caller, ownId(request))
     refuseUntypedBody(request)
   })
   server.addHook('onClose', () => deps.failedAccess.flush())
   server.setNotFoundHandler((request) => refuseUnknown(server, request))
+}
+
+/**
+ * The operation checks this again. Here it happens before the body is read. A run that does not
+ * exist is left to the operation, which comes after the check of the request: an id or a body that
+ * is wrong in form is answered as such.
+ */
+async function refuseOutOfReach(
+  deps: HttpDeps,
+  reach: Reach,
+  caller: Caller,
+  id: unknown,
+): Promise<void> {
+  try {
+    await checkReach(deps, reach, caller, id)
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error
+  }
 }
 
 function wrongHost(host: string | undefined): HttpProblem {

@@ -5,10 +5,10 @@ import {
   acts,
   actsBy,
   claimOf,
-  makerOf,
+  plannerOf,
   now,
   reasonOf,
-  type Known,
+  type ActsInput,
 } from '../../test/intake/acts-world.ts'
 import { bot, newThread, person, shaOf } from '../../test/intake/payloads.ts'
 import type { Run } from '../domain/run.ts'
@@ -18,7 +18,7 @@ import { GitHubNotAsked } from './asking/github-questions.ts'
 import { readEvent } from './events/webhook-event.ts'
 
 const thread = newThread()
-const commenting: Known['types'] = { chat: { on: { issue_comment: ['created'] } } }
+const commenting: ActsInput['types'] = { chat: { on: { issue_comment: ['created'] } } }
 const comment = {
   action: 'created',
   issue: { number: 7, pull_request: {}, updated_at: '2025-12-31T00:00:00Z' },
@@ -70,16 +70,16 @@ describe('a pull request', () => {
   })
 
   it('teaches the repository’s id, and the time at which it had this name', async () => {
-    const { maker, learnt } = makerOf()
+    const { planner, learned } = plannerOf()
     const { payload } = thread.on('opened', 'a', 1)
     const event = readEvent('g', 'pull_request', payload)
-    await actsBy(maker, event)
+    await actsBy(planner, event)
     const { repo, repository } = thread
-    expect(learnt).toEqual([[repo, repository.id, event.eventAt, 'github']])
+    expect(learned).toEqual([[repo, repository.id, event.eventAt, 'github']])
     const pushed = { ...repository, pushed_at: now / 1000 }
-    await actsBy(maker, readEvent('g', 'pull_request', { ...payload, repository: pushed }))
-    await actsBy(maker, readEvent('g', 'reconcile', payload))
-    expect(learnt.slice(1)).toEqual([
+    await actsBy(planner, readEvent('g', 'pull_request', { ...payload, repository: pushed }))
+    await actsBy(planner, readEvent('g', 'reconcile', payload))
+    expect(learned.slice(1)).toEqual([
       [repo, repository.id, now, 'github'],
       [repo, repository.id, null, 'github'],
     ])
@@ -97,10 +97,10 @@ describe('an event of a pull request that GitHub was asked about', () => {
       pushedAt: null,
     }) as const
   const actsOn = async (action: string, state: 'open' | 'closed', seen: PullRequestHead) => {
-    const { maker } = makerOf({})
+    const { planner } = plannerOf({})
     const { event: name, payload } = thread.on(action, 'a', 1, { state })
     const event = readEvent('guid', name, payload)
-    const [act] = await maker.actsFor(event, await maker.routesFor(event), seen)
+    const [act] = await planner.actsFor(event, await planner.routesFor(event), seen)
     return act
   }
   const ignored = (reason: string) => ({ act: 'note', outcome: { result: 'ignored', reason } })
@@ -124,9 +124,9 @@ describe('an event of a pull request that GitHub was asked about', () => {
     const seen = { ...seenAs('open', 'a'), baseSha: shaOf('dev') }
     const commits = { headSha: shaOf('a'), baseSha: shaOf('dev') }
     const claimed = async (runs: readonly Partial<Run>[]) => {
-      const { maker } = makerOf({ runs })
+      const { planner } = plannerOf({ runs })
       const event = readEvent('guid', 'pull_request', thread.on('synchronize', 'a', 1).payload)
-      const [act] = await maker.actsFor(event, await maker.routesFor(event), seen)
+      const [act] = await planner.actsFor(event, await planner.routesFor(event), seen)
       return act?.act === 'claim' ? act.claim : act
     }
     expect(await claimed([{ pr: 7, ...commits }])).toMatchObject({ ...commits, headMaking: false })
@@ -142,7 +142,7 @@ describe('an event of a pull request that GitHub was asked about', () => {
       asked.push('role')
       return 'write'
     }
-    const { maker } = makerOf({
+    const { planner } = plannerOf({
       types: { checked: { on, by: 'write' }, open: { on } },
       role,
     })
@@ -150,7 +150,7 @@ describe('an event of a pull request that GitHub was asked about', () => {
       const { event: name, payload } = thread.on(action, 'a', 1)
       const event = readEvent('guid', name, payload)
       const seen = seenAs('open', head)
-      const made = await maker.actsFor(event, await maker.routesFor(event), seen)
+      const made = await planner.actsFor(event, await planner.routesFor(event), seen)
       return made.map((act) => (act.act === 'claim' ? act.claim.headSha : reasonOf(act)))
     }
     const since = 'head-changed-since'
@@ -164,7 +164,7 @@ describe('an event of a pull request that GitHub was asked about', () => {
 
   it('cannot be checked without GitHub, so the order of arrival decides', async () => {
     const event = readEvent('guid', 'pull_request', thread.on('opened', 'a', 1).payload)
-    expect(await makerOf({}).maker.askPull(event)).toBeNull()
+    expect(await plannerOf({}).planner.askPull(event)).toBeNull()
   })
 })
 
@@ -188,7 +188,7 @@ describe('a comment', () => {
     const repository = { id: 77, full_name: 'acme/widgets' }
     const payload = { ...comment, repository }
     await claimOf({ types: commenting, github: { headOf: look } }, 'issue_comment', payload)
-    await makerOf({ github: { headOf: look } }).maker.askPull(
+    await plannerOf({ github: { headOf: look } }).planner.askPull(
       readEvent('guid', 'issue_comment', payload),
     )
     const place = { repo: 'acme/widgets', repoGithubId: 77 }
@@ -219,8 +219,8 @@ describe('a comment', () => {
     ['refuse', 'a head that may have been replaced later', Date.UTC(2025, 11, 20)],
   ])('leads to a %s if a run has %s', async (act, _what, headAt) => {
     const github = { headOf: async () => ({ ...found, pushedAt: now }) }
-    const known = { types: commenting, github, subjects: [{ headSha: shaOf('h'), headAt }] }
-    expect(await acts(known, 'issue_comment', comment)).toMatchObject([{ act }])
+    const given = { types: commenting, github, subjects: [{ headSha: shaOf('h'), headAt }] }
+    expect(await acts(given, 'issue_comment', comment)).toMatchObject([{ act }])
   })
 
   it('is refused for our newest run if it is unknown since when that is the head', async () => {
@@ -253,13 +253,13 @@ describe('a comment', () => {
     let asked = 0
     const github = { headOf: async () => ((asked += 1), found) }
     const types = { chat: { on: { issue_comment: [] } }, talk: { on: { issue_comment: [] } } }
-    const { maker } = makerOf({ types, github })
+    const { planner } = plannerOf({ types, github })
     const event = readEvent('guid', 'issue_comment', comment)
-    const routes = await maker.routesFor(event)
+    const routes = await planner.routesFor(event)
     const claims = [{ claim: { headSha: shaOf('h') } }, { claim: { headSha: shaOf('h') } }]
-    expect(await maker.actsFor(event, routes)).toMatchObject(claims)
+    expect(await planner.actsFor(event, routes)).toMatchObject(claims)
     expect(asked).toBe(1)
-    expect(await maker.actsFor(event, routes, found)).toMatchObject(claims)
+    expect(await planner.actsFor(event, routes, found)).toMatchObject(claims)
     expect(asked).toBe(1)
   })
 
@@ -271,7 +271,7 @@ describe('a comment', () => {
 })
 
 describe('a type that requires a role', () => {
-  const types: Known['types'] = { careful: { on: { pull_request: ['opened'] }, by: 'write' } }
+  const types: ActsInput['types'] = { careful: { on: { pull_request: ['opened'] }, by: 'write' } }
   const { payload } = thread.on('opened', 'a', 1)
 
   it('is claimed for a sender with the role, and ignored for a sender without it', async () => {

@@ -7,19 +7,19 @@ import {
   hidden,
   limited,
   turns,
-  World,
+  ProcessorWorld,
 } from '../../test/intake/processor-world.ts'
 
 describe('a received webhook', () => {
   it('is processed at once, and a stop waits for it', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     world.take('a')
     await world.processor.stop()
     expect(world.entry('a')).toMatchObject({ state: 'processed', reason: 'no-trigger' })
   })
 
   it('waits for the earlier ones of its lane, but not for other lanes', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     const first = Promise.withResolvers<void>()
     world.decide = async ({ webhookId }) => {
       if (webhookId === 'a1') await first.promise
@@ -36,7 +36,7 @@ describe('a received webhook', () => {
   })
 
   it('beyond the limit of a process is left for the next sweep', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     const go = Promise.withResolvers<void>()
     world.decide = async () => (await go.promise, [])
     for (let n = 0; n < 4096; n++) world.take(`in hand ${n}`)
@@ -51,7 +51,7 @@ describe('a received webhook', () => {
   })
 
   it('can be waited for, but not forever', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     world.decide = () => new Promise(() => undefined)
     world.take('a')
     const waited = world.processor.waitUntilDecided('a', 1000)
@@ -67,7 +67,7 @@ describe('a received webhook', () => {
 describe('a repository whose webhooks never finish', () => {
   const silent = { repo: 'acme/silent' }
   const hanging = () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     world.decide = ({ webhookId }) =>
       webhookId.startsWith('silent') ? new Promise<never>(() => undefined) : []
     return world
@@ -100,7 +100,7 @@ describe('a repository whose webhooks never finish', () => {
 
 describe('a sweep', () => {
   it('finds all that waits, also the next one of each lane', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     for (const id of ['a1', 'a2', 'b1']) world.add(id, { lane: id[0] ?? '' })
     await world.processor.kick()
     expect(world.states()).toEqual(['processed', 'processed', 'processed'])
@@ -108,7 +108,7 @@ describe('a sweep', () => {
   })
 
   it('gets to the others behind many that cannot be processed', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     world.decide = ({ webhookId }) => {
       if (webhookId.startsWith('stuck')) throw away()
       return []
@@ -121,7 +121,7 @@ describe('a sweep', () => {
   })
 
   it('is not stopped by a body that cannot be read', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     world.add('bad')
     world.bodies.set(1, Buffer.from('not packed at all'))
     world.add('good')
@@ -134,7 +134,7 @@ describe('a sweep', () => {
   })
 
   it('is not stopped by a body that the store cannot return', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     world.add('bad')
     world.add('good')
     world.bodyIsDamaged = 1
@@ -144,7 +144,7 @@ describe('a sweep', () => {
   })
 
   it('finds nothing after a stop, and leaves what had not begun', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     const go = Promise.withResolvers<void>()
     world.decide = async () => (await go.promise, [])
     world.take('a1', { lane: 'a' })
@@ -161,7 +161,7 @@ describe('a sweep', () => {
 
 describe('while the store is down', () => {
   it('a webhook stays due, and is processed when the store is back', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     world.storeIsAway = true
     world.take('a')
     await world.processor.waitUntilDecided('a', 1000)
@@ -175,7 +175,7 @@ describe('while the store is down', () => {
 
 describe('while other writers hold or change rows that a webhook needs', () => {
   it('it waits longer each time, records why, is counted, and delays no other', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     world.settling = async (id) => {
       if (id === 'a1') throw contended()
     }
@@ -194,7 +194,7 @@ describe('while other writers hold or change rows that a webhook needs', () => {
   })
 
   it('for a day, it is given up with a reason', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     world.settling = () => Promise.reject(contended())
     const { receivedAt } = world.add('a')
     for (let n = 0; world.entry('a').state === 'waiting' && n < 1000; n++) {
@@ -206,7 +206,7 @@ describe('while other writers hold or change rows that a webhook needs', () => {
   })
 
   it('a sweep continues without a slow webhook, and does not begin it twice', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     const go = Promise.withResolvers<void>()
     world.settling = (id) => (id === 'slow' ? go.promise : Promise.resolve())
     world.add('slow')
@@ -226,7 +226,7 @@ describe('while other writers hold or change rows that a webhook needs', () => {
 
 describe('while GitHub cannot be asked', () => {
   it('a webhook waits longer each time, up to 5 minutes, and is decided at last', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     world.decide = () => {
       throw limited()
     }
@@ -246,7 +246,7 @@ describe('while GitHub cannot be asked', () => {
   })
 
   it('because of a limit, it is not asked before the time that it named', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     world.decide = () => {
       throw limited(world.now + 3_600_000)
     }
@@ -261,7 +261,7 @@ describe('while GitHub cannot be asked', () => {
     ['for a day', 0],
     ['for a day, whatever time GitHub named', 31 * 365 * 24 * 3_600_000],
   ])('%s, the webhook is given up with a reason', async (_what, namedMs) => {
-    const world = new World()
+    const world = new ProcessorWorld()
     world.decide = () => {
       throw limited(world.now + namedMs)
     }
@@ -276,7 +276,7 @@ describe('while GitHub cannot be asked', () => {
   })
 
   it('an old webhook is not given up before a limit of one hour is over', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     world.add('a')
     world.now += 48 * 3_600_000
     const until = world.now + 3_600_000
@@ -293,7 +293,7 @@ describe('while GitHub cannot be asked', () => {
 })
 
 describe('while GitHub does not show us the repository', () => {
-  const tries = async (world: World, most: number): Promise<void> => {
+  const tries = async (world: ProcessorWorld, most: number): Promise<void> => {
     for (let n = 0; world.entry('a').state === 'waiting' && n < most; n++) {
       world.now = world.entry('a').dueAt ?? world.now
       await world.processor.kick()
@@ -301,7 +301,7 @@ describe('while GitHub does not show us the repository', () => {
   }
 
   it('it is asked for minutes, then the webhook is given up with GitHub’s answer', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     world.decide = () => {
       throw hidden()
     }
@@ -322,7 +322,7 @@ describe('while GitHub does not show us the repository', () => {
   })
 
   it('a short 404 does no harm, also after GitHub was down for hours', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     world.decide = () => {
       throw limited()
     }
@@ -341,7 +341,7 @@ describe('while GitHub does not show us the repository', () => {
 
 describe('a webhook that cannot be decided without a look at GitHub', () => {
   it('is looked up and decided, whether its entry or its decision asks for the look', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     world.unclear.add('tied')
     const seen: string[] = []
     world.seePull = async ({ webhookId }) => (seen.push(webhookId), null)
@@ -353,7 +353,7 @@ describe('a webhook that cannot be decided without a look at GitHub', () => {
   })
 
   it('waits while GitHub does not answer', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     world.seePull = () => Promise.reject(limited())
     world.add('alike', { needsLook: true })
     await world.processor.kick()
@@ -364,7 +364,7 @@ describe('a webhook that cannot be decided without a look at GitHub', () => {
 
 describe('a webhook that fails because of a bug', () => {
   it('is tried five times, then given up, and does not hold up its lane', async () => {
-    const world = new World()
+    const world = new ProcessorWorld()
     world.decide = ({ webhookId }) => {
       if (webhookId === 'bad') throw new Error('a bug')
       return []

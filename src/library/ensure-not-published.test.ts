@@ -342,8 +342,12 @@ describe('an invalid question is refused', () => {
   })
 
   it('if there are no credentials', async () => {
-    const { github: _github, ...rest } = { onStoreError: 'open', log, github: null } as const
-    const holdfast = await openHoldfast({ databaseUrl: away }, rest)
+    const { github: _github, ...withoutGitHub } = {
+      onStoreError: 'open',
+      log,
+      github: null,
+    } as const
+    const holdfast = await openHoldfast({ databaseUrl: away }, withoutGitHub)
     opened.push(holdfast)
     const error = await rejectionOf(holdfast.ensureNotPublished(claim))
     expect(error).toMatchObject({ code: 'github_access', hint: matching(/github: \{ token \}/) })
@@ -356,9 +360,9 @@ describe('an invalid question is refused', () => {
     ['a token with a line end', { token: `${token}\n${token}` }, /invalid token/],
     ['a misspelt field', { tokens: token }, /unknown field "tokens"/],
     ['a key that is none', { appId: '12', privateKey: token }, /invalid privateKey/],
-  ])('if the credentials are %s, without showing them', async (_what, access, told) => {
+  ])('if the credentials are %s, without showing them', async (_what, access, message) => {
     const error = await rejectionOf(openAway({}, { github: access as never }))
-    expect(error).toMatchObject({ code: 'github_access', message: matching(told) })
+    expect(error).toMatchObject({ code: 'github_access', message: matching(message) })
     const shown = JSON.stringify([String(error), error])
     expect(shown).not.toContain(token)
     expect(shown).not.toContain('BEGIN')

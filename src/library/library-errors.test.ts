@@ -82,9 +82,9 @@ describe('a refusal names what its caller can change', () => {
     [{ githubPrivateKey: 'x' }, 'which belongs in openHoldfast(config, { github })'],
     [{ githubAppId: '12' }, 'sets githubAppId, which belongs in openHoldfast(config, { github })'],
     [{ githubApiUrl: 'http://gh.test' }, 'openHoldfast: githubApiUrl is http://gh.test'],
-  ])('if the configuration is %j', async (config, told) => {
+  ])('if the configuration is %j', async (config, text) => {
     const { message } = await refusalOf(openFor({ ...memory, ...config }))
-    expect(message).toContain(told)
+    expect(message).toContain(text)
     expect(message).not.toMatch(notHere)
   })
 })
@@ -106,7 +106,7 @@ describe('in the source that the library uses', () => {
       ...readFileSync(join(root, file), 'utf8').matchAll(
         /new \w+Error\(\s*'([a-z_]+)',(.*?)\n {0,4}[})]/gs,
       ),
-    ].map(([, code = '', rest = '']) => ({ code, rest: rest.replaceAll(/\$\{[^}]*\}/g, '') })),
+    ].map(([, code = '', args = '']) => ({ code, args: args.replaceAll(/\$\{[^}]*\}/g, '') })),
   )
 
   it('errors are found in the source', () => {
@@ -118,11 +118,11 @@ describe('in the source that the library uses', () => {
 
   it.each(made)(
     '$code names no remedy that is missing here, or has its own text',
-    ({ code, rest }) => {
-      const told = [...rest.matchAll(/(['"`])(.*?[^\\])\1/gs)]
+    ({ code, args }) => {
+      const texts = [...args.matchAll(/(['"`])(.*?[^\\])\1/gs)]
         .map((literal) => literal[2])
         .join(' ')
-      if (notHere.test(told)) expect([...Object.keys(libraryTexts), ...outOfReach]).toContain(code)
+      if (notHere.test(texts)) expect([...Object.keys(libraryTexts), ...outOfReach]).toContain(code)
     },
   )
 })

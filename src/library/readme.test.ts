@@ -53,8 +53,8 @@ async function nextReason(): Promise<string> {
 test.each([
   ['the review fails', "throw new Error('no model')", 'no model'],
   ['a call was wrong', "throw new Conflict('content_differs', 'other content')", 'other content'],
-])('if %s, the program reports it, and the run has failed', async (_what, review, told) => {
-  await expect(runShown(review)).rejects.toThrow(told)
+])('if %s, the program reports it, and the run has failed', async (_what, review, message) => {
+  await expect(runShown(review)).rejects.toThrow(message)
   expect(await nextReason()).toBe('retry')
 })
 

@@ -59,13 +59,13 @@ describe('a value that is not JSON is refused by the name of its field', () => {
     ['a deep nest', deep, 'must not be nested so deeply'],
     ['Infinity inside', { a: [Infinity] }, 'must not contain a number too large for JSON'],
     ['too much', 'x'.repeat(256 * 1024), 'must be at most 256 KB as JSON'],
-  ])('%s', (_what, given, told) => {
+  ])('%s', (_what, given, problem) => {
     const ofClaim = refusalOf(() => checkClaim({ ...claim, headSha: 'a'.repeat(40), input: given }))
     expect(ofClaim.field).toBe('input')
-    expect(ofClaim.message).toContain(`checkAndClaimRun: input ${told}`)
+    expect(ofClaim.message).toContain(`checkAndClaimRun: input ${problem}`)
     const ofResult = refusalOf(() => checkCompletion('gate.complete', { result: given }))
     expect(ofResult.field).toBe('result')
-    expect(ofResult.message).toContain(`gate.complete: result ${told}`)
+    expect(ofResult.message).toContain(`gate.complete: result ${problem}`)
   })
 
   test('every value that can be written as JSON is accepted', () => {
@@ -97,8 +97,10 @@ describe('an option that does not exist', () => {
     [{ onStoreErorr: 'open' }, 'onStoreErorr is not a known field. Did you mean "onStoreError"?'],
     [{ githb: { token: 'x' } }, 'githb is not a known field. Did you mean "github"?'],
     [{ github: { tokn: 'x' } }, 'github has the unknown field "tokn". Did you mean "token"?'],
-  ])('of openHoldfast is refused: %j', async (options, told) => {
-    await expect(openHoldfast(config, options as object)).rejects.toThrow(`openHoldfast: ${told}`)
+  ])('of openHoldfast is refused: %j', async (options, problem) => {
+    await expect(openHoldfast(config, options as object)).rejects.toThrow(
+      `openHoldfast: ${problem}`,
+    )
   })
 
   test('of a gate is refused, whichever call it was given to', async () => {
@@ -129,9 +131,9 @@ describe('an option that does not exist', () => {
         'purgeOldRuns: retentionDays must be a number of days',
       ],
     ] as const
-    for (const [what, call, told] of refusals) {
+    for (const [what, call, problem] of refusals) {
       await expect(call(), what).rejects.toThrow(InvalidInputError)
-      await expect(call(), what).rejects.toThrow(told)
+      await expect(call(), what).rejects.toThrow(problem)
     }
     await holdfast.close()
   })
@@ -142,17 +144,17 @@ test('a refusal begins with the name of the call', async () => {
   const whole = { ...claim, headSha: 'a'.repeat(40), eventAt: new Date(0) }
   const gate = await holdfast.checkAndClaimRun(whole)
   const wrong = { sumary: 'x' } as Completion
-  const told = (call: Promise<unknown>): Promise<string> =>
+  const callNamed = (call: Promise<unknown>): Promise<string> =>
     call.then(
       () => 'it was accepted',
       (error: unknown) => /^[\w.]+:/.exec((error as Error).message)?.[0] ?? '',
     )
-  expect(await told(gate.complete(wrong))).toBe('gate.complete:')
-  expect(await told(holdfast.completeRun(gate.runKey, wrong))).toBe('completeRun:')
-  expect(await told(gate.report(''))).toBe('gate.report:')
-  expect(await told(holdfast.reportRunStatus(gate.runKey, ''))).toBe('reportRunStatus:')
-  expect(await told(gate.publish('a', {} as never))).toBe('gate.publish:')
-  expect(await told(gate.publish('anchor', {} as never))).toBe('gate.publish:')
+  expect(await callNamed(gate.complete(wrong))).toBe('gate.complete:')
+  expect(await callNamed(holdfast.completeRun(gate.runKey, wrong))).toBe('completeRun:')
+  expect(await callNamed(gate.report(''))).toBe('gate.report:')
+  expect(await callNamed(holdfast.reportRunStatus(gate.runKey, ''))).toBe('reportRunStatus:')
+  expect(await callNamed(gate.publish('a', {} as never))).toBe('gate.publish:')
+  expect(await callNamed(gate.publish('anchor', {} as never))).toBe('gate.publish:')
   await holdfast.close()
 })
 
@@ -192,8 +194,8 @@ describe('what a run publishes', () => {
       'comments.0.startLine',
       'must be before line; leave it out for a single line',
     ],
-  ])('is refused with the same spelling: %j', (output, field, told) => {
+  ])('is refused with the same spelling: %j', (output, field, problem) => {
     const refusal = refusalOf(() => checkOutput('a', output as Output))
-    expect(refusal).toMatchObject({ field, message: `gate.publish: ${field} ${told}` })
+    expect(refusal).toMatchObject({ field, message: `gate.publish: ${field} ${problem}` })
   })
 })

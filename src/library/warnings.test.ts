@@ -9,18 +9,18 @@ const claim = { repo: 'acme/widgets', prNumber: 7, baseSha: sha('b'), headSha: s
 const eventAt = new Date('2026-01-31T12:00:00Z')
 
 function warningsOf(...claims: readonly Partial<RunClaim>[]): string[] {
-  const told: string[] = []
+  const warnings: string[] = []
   const ignore = (): void => undefined
-  const warn = (_about: object, message: string) => void told.push(message)
+  const warn = (_about: object, message: string) => void warnings.push(message)
   const log = { debug: ignore, info: ignore, warn, error: ignore } as unknown as Log
   const warnAbout = orderWarning(log)
   for (const over of claims) warnAbout(checkClaim({ ...claim, ...over }))
-  return told
+  return warnings
 }
 
 it('a claim without its time leads to one warning, with what to pass', () => {
-  const told = warningsOf({}, {}, { action: 'synchronize', eventAt })
-  expect(told).toEqual([expect.stringMatching(/without eventAt.*pull_request\.updated_at/)])
+  const warnings = warningsOf({}, {}, { action: 'synchronize', eventAt })
+  expect(warnings).toEqual([expect.stringMatching(/without eventAt.*pull_request\.updated_at/)])
 })
 
 it('a push without the head that it replaced leads to a warning', () => {

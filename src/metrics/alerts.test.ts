@@ -35,10 +35,10 @@ function readYaml(text: string): Value {
   function map(indent: number): Value {
     const made: { [key: string]: Value } = {}
     while (indentOf(lines[at]) === indent) {
-      const [, key, rest] = /^([A-Za-z]+):(?: (.+))?$/.exec(lines[at]?.slice(indent) ?? '') ?? []
+      const [, key, value] = /^([A-Za-z]+):(?: (.+))?$/.exec(lines[at]?.slice(indent) ?? '') ?? []
       if (key === undefined || key in made) throw new Error(`no line of a map: ${lines[at]}`)
       at += 1
-      made[key] = rest === undefined ? block(indentOf(lines[at])) : scalar(rest)
+      made[key] = value === undefined ? block(indentOf(lines[at])) : scalar(value)
     }
     return made
   }
@@ -95,8 +95,8 @@ test('every metric in a rule is exposed, with the labels that the rule uses', as
 })
 
 test('the page describes every alert, and no other', () => {
-  const told = [...page.matchAll(/^\| `(Holdfast\w+)`/gm)].map(([, name]) => name)
-  expect(told).toEqual(rules.map(({ alert }) => alert))
+  const documented = [...page.matchAll(/^\| `(Holdfast\w+)`/gm)].map(([, name]) => name)
+  expect(documented).toEqual(rules.map(({ alert }) => alert))
 })
 
 test('every metric is documented for dashboards', async () => {

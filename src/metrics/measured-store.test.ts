@@ -8,17 +8,17 @@ import { openSqlite } from '../stores/open-sqlite.ts'
 import { measuredStore } from './measured-store.ts'
 
 let world: World
-let told: string[]
+let counted: string[]
 let timed: string[]
 
 beforeEach(async () => {
-  told = []
+  counted = []
   timed = []
   const metrics: Metrics = {
     ...noMetrics,
-    claimed: (_type, reason) => void told.push(reason),
-    runEnded: (_type, state) => void told.push(state),
-    leaseLost: () => void told.push('lost'),
+    claimed: (_type, reason) => void counted.push(reason),
+    runEnded: (_type, state) => void counted.push(state),
+    leaseLost: () => void counted.push('lost'),
     storeAnswered: (verb) => void timed.push(verb),
   }
   world = await openWorld(async (machine) => {
@@ -36,7 +36,7 @@ it('the store reports a claim, what it superseded, and the end', async () => {
   await subject.claim('a')
   const held = await subject.claim('b')
   await subject.complete(held)
-  expect(told).toEqual(['new', 'superseded-prior', 'superseded', 'succeeded'])
+  expect(counted).toEqual(['new', 'superseded-prior', 'superseded', 'succeeded'])
   expect(timed).toEqual(['runs.claim', 'runs.claim', 'runs.complete'])
 })
 
@@ -46,20 +46,20 @@ it('a repeated completion is counted once', async () => {
   await subject.complete(held)
   world.clock.move(1)
   await world.store.runs.complete(completion(held, 'succeeded'), null)
-  expect(told).toEqual(['new', 'succeeded'])
+  expect(counted).toEqual(['new', 'succeeded'])
 })
 
 it('a lost lease is reported, by a claim and by the sweeper', async () => {
   const subject = new TestSubject(world)
-  await subject.bring('a', 'expired')
+  await subject.putInState('a', 'expired')
   await subject.claim('a')
-  expect(told).toEqual(['new', 'reclaimed', 'lost'])
+  expect(counted).toEqual(['new', 'reclaimed', 'lost'])
   const other = new TestSubject(world)
   await other.claim('a', { lease: null })
   const leased = await other.lease()
   world.clock.move(leaseMs)
   await world.store.runs.sweep(leased?.run.id ?? '')
-  expect(told.slice(3)).toEqual(['new', 'lost'])
+  expect(counted.slice(3)).toEqual(['new', 'lost'])
 })
 
 it('a verb that fails is timed and passes its error on; other calls are not timed', async () => {

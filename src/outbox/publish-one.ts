@@ -35,10 +35,10 @@ export async function publishOne(
   const channel = channels.get(delivery.channel)
   if (channel === undefined) {
     const text = `this process has no channel ${delivery.channel}`
-    const trouble = { code: 'no_channel', text }
-    // A newer version of Holdfast may have this channel and may be about to replace this process.
-    const finding = { what: 'look_failed', trouble, after: null, permanent: false } as const
-    await recordFinding(parts, leased, finding)
+    await recordFinding(parts, leased, {
+      what: 'no_channel',
+      trouble: { code: 'no_channel', text },
+    })
     return
   }
   if (needsRepositoryId(leased)) {

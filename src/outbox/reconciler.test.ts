@@ -19,13 +19,13 @@ const nothing: OutboxBacklog = {
 let now: number
 let backlog: OutboxBacklog
 let forgotten: number
-let bitesLeft: number
+let batchesLeft: number
 let lines: string[]
 beforeEach(() => {
   now = 1_000_000_000
   backlog = nothing
   forgotten = 0
-  bitesLeft = 0
+  batchesLeft = 0
   lines = []
 })
 
@@ -46,7 +46,7 @@ function reconciler(closes = (limit: number) => limit) {
         forgotten -= Math.min(found, closes(limit))
         return found
       },
-      closeRemaining: async () => bitesLeft > 0 && bitesLeft-- > 0,
+      closeRemaining: async () => batchesLeft > 0 && batchesLeft-- > 0,
       backlog: async () => backlog,
     },
   }
@@ -61,9 +61,9 @@ it('the reconciler closes forgotten outputs in batches until none is left', asyn
 })
 
 it('the reconciler closes surplus outputs of ended runs, and logs nothing', async () => {
-  bitesLeft = 30
+  batchesLeft = 30
   await reconciler().kick()
-  expect(bitesLeft).toBe(0)
+  expect(batchesLeft).toBe(0)
   expect(lines).toEqual([])
 })
 

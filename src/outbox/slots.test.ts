@@ -31,11 +31,11 @@ it('one identity has half of the slots, and one more right after a look', () => 
   const slots = new Slots()
   const on = (channel: 'github-status' | 'github-check') => aDelivery({ channel })
   const doubt = { action: 'create', since: 0, looks: 2 } as const
-  const sought = aDelivery({ channel: 'github-status', protocol: { sought: doubt } })
+  const inDoubt = aDelivery({ channel: 'github-status', protocol: { sought: doubt } })
   const statuses = [1, 2, 3].map(() => slots.takeForIdentity('id', on('github-status')))
   expect(given(statuses)).toBe(2)
   expect(given([1, 2].map(() => slots.takeForIdentity('id', on('github-check'))))).toBe(1)
-  expect(given([1, 2].map(() => slots.takeForIdentity('id', sought)))).toBe(1)
+  expect(given([1, 2].map(() => slots.takeForIdentity('id', inDoubt)))).toBe(1)
   expect(given([slots.takeForIdentity('another', on('github-status'))])).toBe(1)
 })
 

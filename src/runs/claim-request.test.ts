@@ -10,9 +10,9 @@ const request = { kind: 'pull_request', type: 'review', repo: 'acme/w', pr: 5 } 
 
 function claimed(aheadMs: number) {
   const commits = { baseSha: sha('b'), headSha: sha('a') }
-  const said = { ...request, ...commits, eventAt: now + aheadMs }
+  const timed = { ...request, ...commits, eventAt: now + aheadMs }
   const setting = { policy, lease: null, leaseMs: 1000, actor: 'test', now }
-  return toClaim(byCallersClock(said, now), setting).eventAt
+  return toClaim(byCallersClock(timed, now), setting).eventAt
 }
 
 it('a time in the past, or as little ahead as clocks differ, orders the claim', () => {

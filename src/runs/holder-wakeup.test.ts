@@ -5,7 +5,7 @@ import type { Hold } from '../store.ts'
 import { HolderWakeup } from './holder-wakeup.ts'
 
 /** Timers that only fire when a test says so. */
-class HandTimers implements Scheduler {
+class ManualTimers implements Scheduler {
   readonly #timers = new Map<() => void, number>()
 
   soon(task: () => void): void {
@@ -38,7 +38,7 @@ const pollMs = 500
 const hold = (runId: string): Hold => ({ runId, fence: 1 })
 
 function watchOver(lost: (holds: readonly Hold[]) => Promise<readonly string[]>) {
-  const timers = new HandTimers()
+  const timers = new ManualTimers()
   const asked: string[][] = []
   const lostHolds = (holds: readonly Hold[]): Promise<readonly string[]> => {
     asked.push(holds.map(({ runId }) => runId))

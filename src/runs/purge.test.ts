@@ -33,13 +33,13 @@ it.each([
 )
 
 it('a purge continues in batches until none is left, and counts the runs', async () => {
-  const bites = [
+  const batches = [
     { runs: 500, more: true },
     { runs: 0, more: true },
     { runs: 20, more: false },
     { runs: 99, more: false },
   ]
-  const store = { upkeep: { purge: async () => bites.shift() ?? { runs: 0, more: false } } }
+  const store = { upkeep: { purge: async () => batches.shift() ?? { runs: 0, more: false } } }
   expect(await purgeAll(store, purgeLimits(retention), 'test')).toBe(520)
-  expect(bites).toHaveLength(1)
+  expect(batches).toHaveLength(1)
 })

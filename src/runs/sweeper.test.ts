@@ -11,7 +11,7 @@ const log = { debug: say, info: say, warn: say, error: say }
 
 /** A store with these due runs; `sweep` says what happens to each. */
 function sweeperOver(due: string[], sweep: (id: string) => Run | null, serves = true) {
-  const told: string[][] = []
+  const reported: string[][] = []
   const asked: string[] = []
   const served: { at: number | null } = { at: null }
   const store = {
@@ -27,43 +27,43 @@ function sweeperOver(due: string[], sweep: (id: string) => Run | null, serves = 
       },
     },
   }
-  const onSwept = (runs: readonly Run[]): void => void told.push(runs.map(({ id }) => id))
+  const onSwept = (runs: readonly Run[]): void => void reported.push(runs.map(({ id }) => id))
   const sweeper = createSweeper({ store, scheduler: systemScheduler, log, serves, onSwept })
-  return { sweeper, told, asked, served }
+  return { sweeper, reported, asked, served }
 }
 
 const swept = { state: 'failed', errorCode: 'no_worker' } as Run
 
 it('the sweeper sweeps due runs and reports them', async () => {
-  const { sweeper, told } = sweeperOver(['a', 'b'], () => swept)
+  const { sweeper, reported } = sweeperOver(['a', 'b'], () => swept)
   await sweeper.kick()
-  expect(told).toEqual([['a', 'b']])
+  expect(reported).toEqual([['a', 'b']])
 })
 
 it('a run that cannot be swept does not stop the others', async () => {
-  const { sweeper, told } = sweeperOver(['a', 'bad', 'c'], (id) => {
+  const { sweeper, reported } = sweeperOver(['a', 'bad', 'c'], (id) => {
     if (id === 'bad') throw new Error('no')
     return swept
   })
   await sweeper.kick()
-  expect(told).toEqual([['a', 'c']])
+  expect(reported).toEqual([['a', 'c']])
 })
 
 it('the sweeper continues in batches until no run is due', async () => {
   const due = Array.from({ length: 250 }, (_, n) => `run ${n}`)
-  const { sweeper, told } = sweeperOver(due, () => swept)
+  const { sweeper, reported } = sweeperOver(due, () => swept)
   await sweeper.kick()
-  expect(told.map(({ length }) => length)).toEqual([100, 100, 50])
+  expect(reported.map(({ length }) => length)).toEqual([100, 100, 50])
 })
 
 it('the sweeper tries a failing run once per pass, and gets to the runs behind it', async () => {
   const due = Array.from({ length: 250 }, (_, n) => `run ${n}`)
-  const { sweeper, told, asked } = sweeperOver(due, (id) => {
+  const { sweeper, reported, asked } = sweeperOver(due, (id) => {
     if (Number(id.slice(4)) < 150) throw new Error('no')
     return swept
   })
   await sweeper.kick()
-  expect(told.flat()).toHaveLength(100)
+  expect(reported.flat()).toHaveLength(100)
   expect(asked).toHaveLength(250)
 })
 

@@ -99,6 +99,21 @@ describe('SQLite', () => {
     expect(() => migrateSqlite(db, good.slice(0, 1), 0)).toThrow(/only knows 1/)
     expect(tables()).toEqual(['migration', 'one', 'two'])
   })
+
+  it('beside an active server leaves an older schema as it is', () => {
+    const all = loadMigrations('sqlite')
+    const version = () =>
+      db.prepare('SELECT max(version) AS newest FROM migration').get()?.['newest']
+    const beside = (now: number) => migrateSqlite(db, all, now, 'no_server_active')
+    migrateSqlite(db, all.slice(0, 20), 0)
+    db.exec("INSERT INTO store_state (key, value) VALUES ('alive_at', '1000')")
+    expect(() => beside(4000)).toThrow(expect.objectContaining({ code: 'schema_in_use' }))
+    expect(() => beside(21_000)).toThrow(/a server was active on it 20 s ago/)
+    expect([version(), db.isTransaction]).toEqual([20, false])
+    beside(21_001)
+    expect(version()).toBe(all.at(-1)?.version)
+    beside(4000)
+  })
 })
 
 describe('PostgreSQL', () => {
@@ -146,5 +161,19 @@ describe('PostgreSQL', () => {
       expect.objectContaining({ code: 'store_newer' }),
     )
     expect(await tables()).toEqual(['migration', 'one', 'two'])
+  })
+
+  it('beside an active server leaves an older schema as it is', async () => {
+    const all = loadMigrations('postgres')
+    const beside = (now: number) => migratePostgres(pool, all, now, 'no_server_active')
+    const version = async () =>
+      (await pool.query<{ newest: number }>('SELECT max(version) AS newest FROM migration')).rows[0]
+        ?.newest
+    await migratePostgres(pool, all.slice(0, 20), 0)
+    await pool.query("INSERT INTO store_state (key, value) VALUES ('alive_at', '1000')")
+    await expect(beside(4000)).rejects.toThrow(expect.objectContaining({ code: 'schema_in_use' }))
+    expect(await version()).toBe(20)
+    await beside(21_001)
+    expect(await version()).toBe(all.at(-1)?.version)
   })
 })

@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import type { SchemaInspection } from '../domain/database-inspection.ts'
+import { isActive } from '../domain/served.ts'
 import { SetupError } from '../errors.ts'
 
 export interface Migration {
@@ -11,6 +12,12 @@ export interface Migration {
   readonly name: string
   readonly text: string
 }
+
+/**
+ * When a database may be migrated. A server of an older version fails on a newer schema, so a
+ * command or a program beside it must not migrate while one is active.
+ */
+export type MigrateWhen = 'always' | 'no_server_active'
 
 const folder = new URL('../../sql/', import.meta.url)
 
@@ -41,6 +48,18 @@ export function missingMigrations(
     )
   }
   return known.filter(({ version }) => !applied.includes(version))
+}
+
+/** `aliveAt`: the last sign of life that a server stored. */
+export function refuseWhileServed(aliveAt: number | null, now: number): void {
+  if (!isActive(aliveAt, now)) return
+  const seconds = Math.max(0, Math.round((now - aliveAt) / 1000))
+  throw new SetupError(
+    'schema_in_use',
+    `the database has an older schema, and a server was active on it ${seconds} s ago; ` +
+      'migrating it now would break that server',
+    { hint: 'Stop that server. Then start the new version, or run: holdfast migrate' },
+  )
 }
 
 export function inspectSchema(

@@ -5,7 +5,7 @@ import { ServerClock } from './drivers/postgres-clock.ts'
 import { connectFailure } from './drivers/postgres-errors.ts'
 import { migratePostgres } from './drivers/postgres-schema.ts'
 import { PostgresDriver } from './drivers/postgres.ts'
-import { loadMigrations } from './migrations.ts'
+import { loadMigrations, type MigrateWhen } from './migrations.ts'
 import type { StoreMachine } from './open-sqlite.ts'
 import { SqlStore } from './sql-store/sql-store.ts'
 
@@ -41,6 +41,7 @@ export const sessionOptions = Object.entries(sessionSettings)
 export async function openPostgresDriver(
   url: string,
   machine: Omit<StoreMachine, 'channels'>,
+  when?: MigrateWhen,
 ): Promise<PostgresDriver> {
   const config = {
     connectionString: url,
@@ -62,7 +63,7 @@ export async function openPostgresDriver(
   try {
     await refuseOldServer(pool)
     await clock.start()
-    await migrate(config, clock.now())
+    await migrate(config, clock.now(), when)
   } catch (error) {
     await clock.stop()
     await pool.end()
@@ -72,19 +73,23 @@ export async function openPostgresDriver(
 }
 
 /** Uses its own connection, because a migration may take longer than any other answer. */
-async function migrate(config: PoolConfig, nowMs: number): Promise<void> {
+async function migrate(config: PoolConfig, nowMs: number, when?: MigrateWhen): Promise<void> {
   const options = `${sessionOptions} -c statement_timeout=0`
   const pool = new Pool({ ...config, options, onConnect: limitTransactions('0'), max: 1 })
   surviveBrokenConnections(pool)
   try {
-    await migratePostgres(pool, loadMigrations('postgres'), nowMs)
+    await migratePostgres(pool, loadMigrations('postgres'), nowMs, when)
   } finally {
     await pool.end()
   }
 }
 
-export async function openPostgres(url: string, machine: StoreMachine): Promise<SqlStore> {
-  const driver = await openPostgresDriver(url, machine)
+export async function openPostgres(
+  url: string,
+  machine: StoreMachine,
+  when?: MigrateWhen,
+): Promise<SqlStore> {
+  const driver = await openPostgresDriver(url, machine, when)
   return new SqlStore(driver, machine)
 }
 

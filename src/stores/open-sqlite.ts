@@ -8,7 +8,7 @@ import type { OnRepeat, OnBatch } from './driver.ts'
 import { openFile, openMemory } from './drivers/sqlite-file.ts'
 import { migrateSqlite } from './drivers/sqlite-schema.ts'
 import { SqliteDriver } from './drivers/sqlite.ts'
-import { loadMigrations } from './migrations.ts'
+import { loadMigrations, type MigrateWhen } from './migrations.ts'
 import { SqlStore } from './sql-store/sql-store.ts'
 
 /** What a store needs from the machine, and who is told about its transactions. */
@@ -30,6 +30,8 @@ export interface SqliteOptions {
    * it.
    */
   readonly exclusive: boolean
+  /** Default: always. */
+  readonly migrate?: MigrateWhen
 }
 
 export function openSqliteDriver(
@@ -38,7 +40,7 @@ export function openSqliteDriver(
 ): SqliteDriver {
   const migrations = loadMigrations('sqlite')
   const prepare = (db: Parameters<typeof migrateSqlite>[0]): void => {
-    migrateSqlite(db, migrations, machine.clock.wallMs())
+    migrateSqlite(db, migrations, machine.clock.wallMs(), options.migrate)
   }
   const file =
     options.path === ':memory:'

@@ -12,7 +12,7 @@ const schema = z
   })
   .optional()
 
-function told(data: unknown): string[] {
+function problemsOf(data: unknown): string[] {
   const parsed = schema.safeParse(data)
   if (parsed.success) return []
   return findingsOf(schema, parsed.error.issues, data).map(
@@ -42,7 +42,7 @@ test.each([
   [{ ...right, headSha: 'a' }, ['headSha is not a known field. Did you mean "head_sha"? (shape)']],
   [{ ...right, colour: 'a' }, ['colour is not a known field (shape)']],
 ])('%j is reported as %j', (data, expected) => {
-  expect(told(data)).toEqual(expected)
+  expect(problemsOf(data)).toEqual(expected)
 })
 
 test.each(['x', '', 1.5, 0, 1001, Number.NaN])(
@@ -57,5 +57,5 @@ test.each(['x', '', 1.5, 0, 1001, Number.NaN])(
 
 test('a thousand wrong names are not all reported', () => {
   const wrong = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`x${n}`, 1]))
-  expect(told({ ...right, ...wrong })).toHaveLength(20)
+  expect(problemsOf({ ...right, ...wrong })).toHaveLength(20)
 })

@@ -31,7 +31,7 @@ class Replay {
   readonly #runs = new Map<string, Replayed>()
   readonly #subjectOf: Map<string, string>
   /** Per subject: the run that must be superseded by the very next row, and by whom. */
-  readonly #owed = new Map<string, { runId: string; by: string }>()
+  readonly #toBeSuperseded = new Map<string, { runId: string; by: string }>()
 
   constructor(tables: Tables) {
     this.#tables = tables
@@ -44,11 +44,11 @@ class Replay {
     const { runId } = line
     if (runId === null) return
     if (!this.#subjectOf.has(runId)) return this.#say(line, 'tells of a run that is not there')
-    this.#checkOwed(line, runId)
+    this.#checkSuperseded(line, runId)
     const before = this.#runs.get(runId)
     const after = this.#step(line, before)
     if (after !== null) this.#runs.set(runId, after)
-    if (after !== null && active.has(after.state)) this.#owe(runId)
+    if (after !== null && active.has(after.state)) this.#expectSuperseded(runId)
   }
 
   #step(line: AuditLine, run: Replayed | undefined): Replayed | null {
@@ -114,21 +114,22 @@ class Replay {
   }
 
   /** An active run of the same subject beside this one has to be superseded by the next row. */
-  #owe(runId: string): void {
+  #expectSuperseded(runId: string): void {
     const subject = this.#subjectOf.get(runId) ?? ''
     for (const [otherId, other] of this.#runs) {
       if (otherId === runId || this.#subjectOf.get(otherId) !== subject) continue
-      if (active.has(other.state)) this.#owed.set(subject, { runId: otherId, by: runId })
+      if (active.has(other.state)) this.#toBeSuperseded.set(subject, { runId: otherId, by: runId })
     }
   }
 
-  #checkOwed(line: AuditLine, runId: string): void {
+  #checkSuperseded(line: AuditLine, runId: string): void {
     const subject = this.#subjectOf.get(runId) ?? ''
-    const owed = this.#owed.get(subject)
-    if (owed === undefined) return
-    this.#owed.delete(subject)
-    const paid = line.type === 'run.superseded' && runId === owed.runId
-    if (!paid) this.#say(line, `follows while ${owed.runId} and ${owed.by} are both active`)
+    const expected = this.#toBeSuperseded.get(subject)
+    if (expected === undefined) return
+    this.#toBeSuperseded.delete(subject)
+    const isSuperseded = line.type === 'run.superseded' && runId === expected.runId
+    if (!isSuperseded)
+      this.#say(line, `follows while ${expected.runId} and ${expected.by} are both active`)
   }
 
   differences(): string[] {
@@ -136,9 +137,9 @@ class Replay {
       const id = row['id'] as string
       const run = this.#runs.get(id)
       if (run === undefined) return [`run ${id} has no audit row`]
-      const told = [run.state, run.round, run.attempt, run.fence].join(' ')
+      const audited = [run.state, run.round, run.attempt, run.fence].join(' ')
       const is = ['state', 'round', 'attempt', 'fence'].map((name) => String(row[name])).join(' ')
-      return told === is ? [] : [`run ${id} is "${is}" but its audit rows lead to "${told}"`]
+      return audited === is ? [] : [`run ${id} is "${is}" but its audit rows lead to "${audited}"`]
     })
   }
 

@@ -88,9 +88,9 @@ function checkInbox(
     const [first, second, ...more] = of
     if (first === undefined || more.length > 0) wrong.push(`${guids.join(' and ')}: ${of.length}`)
     for (const entry of of) {
-      const told = received.get(entry.webhook_id) ?? 0
-      if (told !== (entry.duplicate_of === null ? 1 : 0)) {
-        wrong.push(`${entry.webhook_id} was received ${told} times`)
+      const count = received.get(entry.webhook_id) ?? 0
+      if (count !== (entry.duplicate_of === null ? 1 : 0)) {
+        wrong.push(`${entry.webhook_id} was received ${count} times`)
       }
       const expected = entry.duplicate_of === null ? 'accepted' : 'duplicate'
       if (entry.decision !== expected) wrong.push(`${entry.webhook_id} is ${entry.decision}`)

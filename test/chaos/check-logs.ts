@@ -7,7 +7,7 @@ import { sha } from './claims.ts'
 import { headOfEvent, type Logged } from './storm-log.ts'
 import type { Tables } from './storm-tables.ts'
 
-/** How far the nodes' ideas of the server's time may lie apart on a busy machine. */
+/** How much the nodes' measurements of the server's time may differ on a busy machine. */
 const clockToleranceMs = 100
 
 export interface Storm {
@@ -33,7 +33,7 @@ export function checkLogs(storm: Storm): string[] {
   ]
 }
 
-/** What was answered is committed. */
+/** Everything that the store answered is committed. */
 function nothingForgotten(grants: Grant[], done: Logged[], { tables }: Storm): string[] {
   const audit = new Map(tables.audit.map((line) => [line.id, line]))
   const ended = new Set(tables.audit.map(({ runId, actor, type }) => `${runId} ${actor} ${type}`))
@@ -41,11 +41,11 @@ function nothingForgotten(grants: Grant[], done: Logged[], { tables }: Storm): s
     const line = audit.get(fence)
     return line?.runId !== runId || line.actor !== actor
   })
-  const undone = done.filter(({ verb, runId, actor }) => {
+  const lostCompletions = done.filter(({ verb, runId, actor }) => {
     if (verb !== 'complete') return false
     return !['succeeded', 'failed'].some((type) => ended.has(`${runId} ${actor} run.${type}`))
   })
-  return [...lost, ...undone].map(({ verb, actor }) => `the ${verb} of ${actor} was lost`)
+  return [...lost, ...lostCompletions].map(({ verb, actor }) => `the ${verb} of ${actor} was lost`)
 }
 
 /** Of two grants on one subject, the one that was asked for later has the greater fence. */
@@ -98,7 +98,9 @@ function nobodyReclaimsLiveLeases(grants: Grant[], done: Logged[], { tables }: S
     })
 }
 
-/** Rule 1's second half: whoever claimed last in GitHub's order is the head, and has the work. */
+/**
+ * Second half of rule 1: the newest head in GitHub's order is the current one, and has the work.
+ */
 function newestHeadOwns(done: Logged[], { tables, firstEventAt }: Storm): string[] {
   const claims = done.filter(({ verb }) => verb === 'claim')
   return tables.subjects.flatMap((subject) => {

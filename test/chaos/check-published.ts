@@ -5,11 +5,11 @@
 import type { PullStory } from './publish-world.ts'
 
 export interface Expected {
-  /** Requests that GitHub received and never answered to: they may be asked once more. */
+  /** Requests that GitHub received but never answered. Each may be sent once more. */
   readonly lost?: Partial<PullStory['received']>
 }
 
-/** With nothing written that was not needed. */
+/** Also checks that GitHub received no more requests than were needed. */
 export function checkPublished(story: PullStory, { lost = {} }: Expected = {}): string[] {
   const { comments, statuses, received } = story
   const texts = comments.flatMap(({ versions }) => versions.map(({ body }) => body))
@@ -22,17 +22,17 @@ export function checkPublished(story: PullStory, { lost = {} }: Expected = {}): 
       .filter((kind) => received[kind] !== wanted[kind] + (lost[kind] ?? 0))
       .map((kind) => `was asked for ${received[kind]} ${kind}`),
   ]
-  return [...checkStanding(story), ...wrong.map((what) => `#${story.number} ${what}`)]
+  return [...checkShownNow(story), ...wrong.map((what) => `#${story.number} ${what}`)]
 }
 
-/** Whatever came on the way. */
-export function checkStanding({ number, comments, statuses, summary }: PullStory): string[] {
+/** Checks only what GitHub shows now, whatever was written before. */
+export function checkShownNow({ number, comments, statuses, summary }: PullStory): string[] {
   const live = comments.filter(({ deletedAt }) => deletedAt === null)
-  const standing = statuses.at(-1)?.state ?? 'none'
+  const status = statuses.at(-1)?.state ?? 'none'
   const wrong = [
     ...(live.length === 1 ? [] : [`has ${live.length} comments`]),
     ...(live.every(({ body }) => body.includes(summary)) ? [] : ['does not show the newest text']),
-    ...(standing === 'success' ? [] : [`has the status ${standing}`]),
+    ...(status === 'success' ? [] : [`has the status ${status}`]),
   ]
   return wrong.map((what) => `#${number} ${what}`)
 }

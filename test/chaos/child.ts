@@ -7,12 +7,12 @@ import { once } from 'node:events'
 
 export interface Child {
   readonly process: ChildProcess
-  /** Resolves when the program has loaded and waits in `begin`. */
+  /** Resolves when the program has loaded and waits in `untilLetGo`. */
   readonly ready: Promise<void>
-  /** `word` reaches the program through `untilLetGo`. */
+  /** The start signal. `untilLetGo` resolves with `word` in the program. */
   go(word?: object): void
-  /** What the program told with `tell`; rejects when it ended without a word. */
-  readonly told: Promise<unknown>
+  /** What the program sent with `report`; rejects when it ended without a report. */
+  readonly report: Promise<unknown>
   /** Resolves when the process is gone. */
   readonly ended: Promise<void>
   kill(): Promise<void>
@@ -23,13 +23,13 @@ export function startChild(program: string, config: object): Child {
   const child = fork(file, [JSON.stringify(config)], { execArgv: [] })
   const ended = once(child, 'exit').then(() => undefined)
   const ready = message(child, 'ready').then(() => undefined)
-  const told = message(child, 'told')
-  for (const promise of [ready, told]) promise.catch(() => undefined)
+  const report = message(child, 'report')
+  for (const promise of [ready, report]) promise.catch(() => undefined)
   return {
     process: child,
     ready,
     go: (word = {}) => void child.send(word),
-    told,
+    report,
     ended,
     async kill() {
       child.kill('SIGKILL')
@@ -45,16 +45,16 @@ interface Message {
 
 function message(child: ChildProcess, kind: string): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    child.on('message', (said) => {
-      if ((said as Message).kind === kind) resolve((said as Message).what)
+    child.on('message', (sent) => {
+      if ((sent as Message).kind === kind) resolve((sent as Message).what)
     })
     child.once('exit', (code, signal) =>
-      reject(new Error(`the child ended (${signal ?? code}) before it was ${kind}`)),
+      reject(new Error(`the child ended (${signal ?? code}) before it sent ${kind}`)),
     )
   })
 }
 
-/** Starts several and lets them all go at one moment. */
+/** Starts several processes and sends all of them the start signal at the same moment. */
 export async function startTogether(program: string, configs: object[]): Promise<Child[]> {
   const children = configs.map((config) => startChild(program, config))
   await Promise.all(children.map(({ ready }) => ready))
@@ -65,7 +65,7 @@ export async function startTogether(program: string, configs: object[]): Promise
 /** In the child: what the parent started it with. */
 export const settings = (): unknown => JSON.parse(process.argv[2] ?? 'null')
 
-/** In the child: says that it is ready, and resolves with the parent's word when it lets go. */
+/** In the child: reports that it is ready. Resolves with the parent's start signal. */
 export function untilLetGo(): Promise<unknown> {
   process.once('disconnect', () => process.exit(1))
   // A listener keeps the process alive until its parent ends it.
@@ -74,7 +74,7 @@ export function untilLetGo(): Promise<unknown> {
   return letGo
 }
 
-/** In the child: answers the parent, who reads it as `told`. */
-export function tell(what: unknown): void {
-  process.send?.({ kind: 'told', what })
+/** In the child: sends the parent its result, which the parent reads as `report`. */
+export function report(what: unknown): void {
+  process.send?.({ kind: 'report', what })
 }

@@ -4,7 +4,7 @@
  * product does.
  */
 import { HoldfastError } from '../../src/errors.ts'
-import { settings, tell, untilLetGo } from './child.ts'
+import { settings, report, untilLetGo } from './child.ts'
 import { claimOf, sha, type ClaimParts } from './claims.ts'
 import { openStore, type Database } from './open-store.ts'
 
@@ -12,28 +12,28 @@ export interface ClaimConfig {
   readonly database: Database
   readonly claims: readonly Pick<ClaimParts, 'pr' | 'head' | 'before' | 'eventAt'>[]
   /** The head that GitHub names, and when it says the pull request was last changed. */
-  readonly truth: { readonly head: string; readonly at: number } | null
+  readonly confirmed: { readonly head: string; readonly at: number } | null
 }
 
-export interface ClaimTold {
+export interface ClaimResult {
   readonly head: string
   readonly process: boolean
   readonly reason: string
 }
 
-const { database, claims, truth } = settings() as ClaimConfig
+const { database, claims, confirmed } = settings() as ClaimConfig
 const store = await openStore(database)
 const actor = `p${process.pid}`
 await untilLetGo()
 
-async function claimOne(parts: ClaimConfig['claims'][number], i: number): Promise<ClaimTold> {
+async function claimOne(parts: ClaimConfig['claims'][number], i: number): Promise<ClaimResult> {
   const secret = `${actor}-${i}`
   const claim = claimOf({ ...parts, secret, leaseMs: 60_000, actor, now: store.now() })
   try {
     const { process, reason, unclear, run } = await store.runs.claim(claim, null)
-    if (unclear && truth !== null && run !== null) {
+    if (unclear && confirmed !== null && run !== null) {
       const { id: runId, fence } = run
-      const seen = { headSha: sha(truth.head), baseSha: sha('base'), at: truth.at }
+      const seen = { headSha: sha(confirmed.head), baseSha: sha('base'), at: confirmed.at }
       await store.runs.confirmHead({ runId, fence, ...seen, actor })
     }
     return { head: parts.head, process, reason }
@@ -43,5 +43,5 @@ async function claimOne(parts: ClaimConfig['claims'][number], i: number): Promis
   }
 }
 
-tell(await Promise.all(claims.map(claimOne)))
+report(await Promise.all(claims.map(claimOne)))
 await store.close()

@@ -13,11 +13,11 @@ import { isActive } from '../../src/domain/run.ts'
 import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
 import { seed, seeded } from '../seed.ts'
 import { startTogether } from './child.ts'
-import type { ClaimConfig, ClaimTold } from './claim-program.ts'
+import type { ClaimConfig, ClaimResult } from './claim-program.ts'
 import { claimOf, sha } from './claims.ts'
 import { openStore, type Database } from './open-store.ts'
 
-// Many processes on a busy machine take their time to start.
+// Many processes take long to start on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const processes = 4
@@ -46,15 +46,18 @@ describe.each(['postgres', 'sqlite'] as const)('on %s', (kind) => {
     rmSync(folder, { recursive: true })
   })
 
-  async function claimTogether(claims: Claims, truth: ClaimConfig['truth']): Promise<ClaimTold[]> {
+  async function claimTogether(
+    claims: Claims,
+    confirmed: ClaimConfig['confirmed'],
+  ): Promise<ClaimResult[]> {
     const shares = Array.from({ length: processes }, (_, p) =>
       claims.filter((_claim, i) => i % processes === p),
     )
-    const configs: ClaimConfig[] = shares.map((share) => ({ database, claims: share, truth }))
+    const configs: ClaimConfig[] = shares.map((share) => ({ database, claims: share, confirmed }))
     const children = await startTogether('claim-program.ts', configs)
-    const told = (await Promise.all(children.map((child) => child.told))) as ClaimTold[][]
+    const results = (await Promise.all(children.map((child) => child.report))) as ClaimResult[][]
     await Promise.all(children.map((child) => child.kill()))
-    return told.flat()
+    return results.flat()
   }
 
   async function runsOf(pr: number): Promise<readonly Run[]> {
@@ -67,7 +70,7 @@ describe.each(['postgres', 'sqlite'] as const)('on %s', (kind) => {
     return items
   }
 
-  /** One active run, the newest head's; everything else gave way or was never worked on. */
+  /** Expects one active run, that of the newest head. All others are superseded or skipped. */
   async function expectOnlyNewest(pr: number): Promise<void> {
     const runs = await runsOf(pr)
     expect(runs).toHaveLength(heads.length)
@@ -82,12 +85,12 @@ describe.each(['postgres', 'sqlite'] as const)('on %s', (kind) => {
     const claims = pullRequests.flatMap((pr) =>
       Array.from({ length: 50 }, () => ({ pr, head: `only-${pr}` })),
     )
-    const told = await claimTogether(claims, null)
+    const results = await claimTogether(claims, null)
     for (const pr of pullRequests) {
-      const mine = told.filter(({ head }) => head === `only-${pr}`)
+      const mine = results.filter(({ head }) => head === `only-${pr}`)
       expect(mine.filter(({ process }) => process).map(({ reason }) => reason)).toEqual(['new'])
-      const rest = mine.filter(({ process }) => !process)
-      expect(rest.filter(({ reason }) => reason !== 'duplicate')).toEqual([])
+      const others = mine.filter(({ process }) => !process)
+      expect(others.filter(({ reason }) => reason !== 'duplicate')).toEqual([])
     }
   })
 
@@ -97,8 +100,8 @@ describe.each(['postgres', 'sqlite'] as const)('on %s', (kind) => {
         heads.map((head, i) => ({ pr, head, eventAt: startedAt + i * 1000 })),
       ),
     )
-    const told = await claimTogether(claims, null)
-    expect(told.filter(({ reason }) => reason.startsWith('error'))).toEqual([])
+    const results = await claimTogether(claims, null)
+    expect(results.filter(({ reason }) => reason.startsWith('error'))).toEqual([])
     for (const pr of pullRequests) await expectOnlyNewest(pr)
   })
 
@@ -108,8 +111,8 @@ describe.each(['postgres', 'sqlite'] as const)('on %s', (kind) => {
         heads.map((head, i) => ({ pr, head, eventAt: startedAt, before: `h${i - 1}` })),
       ),
     )
-    const told = await claimTogether(claims, { head: newest, at: startedAt })
-    expect(told.filter(({ reason }) => reason.startsWith('error'))).toEqual([])
+    const results = await claimTogether(claims, { head: newest, at: startedAt })
+    expect(results.filter(({ reason }) => reason.startsWith('error'))).toEqual([])
     for (const pr of pullRequests) await expectOnlyNewest(pr)
   })
 
@@ -124,7 +127,7 @@ describe.each(['postgres', 'sqlite'] as const)('on %s', (kind) => {
       reasons.push(unclear ? `${reason}, unclear` : reason)
     }
     await Promise.all(nodes.map((node) => node.close()))
-    // One of them may have come back: GitHub is asked, and until then each follows.
+    // Each head may have come back, so GitHub is asked. Until it answers, the last arrival counts.
     const followed = 'superseded-prior, unclear'
     expect(reasons).toEqual(heads.map((_, i) => (i === 0 ? 'new' : followed)))
     await expectOnlyNewest(1)
@@ -132,8 +135,8 @@ describe.each(['postgres', 'sqlite'] as const)('on %s', (kind) => {
 
   it('20 heads without a time: one gets the work, and it is the one GitHub names', async () => {
     const claims = shuffled(pullRequests.flatMap((pr) => heads.map((head) => ({ pr, head }))))
-    const told = await claimTogether(claims, { head: newest, at: startedAt })
-    expect(told.filter(({ reason }) => reason.startsWith('error'))).toEqual([])
+    const results = await claimTogether(claims, { head: newest, at: startedAt })
+    expect(results.filter(({ reason }) => reason.startsWith('error'))).toEqual([])
     for (const pr of pullRequests) await expectOnlyNewest(pr)
   })
 

@@ -90,7 +90,7 @@ export function withCut(driver: Driver, cut: { left: number }): Driver {
   )
 }
 
-/** The same, as when somebody else was faster: the driver runs the verb again by itself. */
+/** The same, but as a lost race: the driver runs the verb again by itself. */
 export function withLostRace(driver: Driver, race: { left: number }): Driver {
   return wrapVerbs(
     driver,

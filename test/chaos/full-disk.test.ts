@@ -27,9 +27,9 @@ it('a full disk loses no write that was confirmed', (context) => {
   }
   const { stdout, stderr } = onTinyDisk(namespace, process.execPath, program, '/mnt')
   expect(stderr).toBe('')
-  const told = JSON.parse(stdout) as Record<'kept' | 'stored' | 'after', number>
-  expect(told).toMatchObject({ codes: ['store_full'] })
-  expect(told.kept).toBeGreaterThan(10)
-  expect(told.stored).toBe(told.kept)
-  expect(told.after).toBe(told.kept + 1)
+  const report = JSON.parse(stdout) as Record<'kept' | 'stored' | 'after', number>
+  expect(report).toMatchObject({ codes: ['store_full'] })
+  expect(report.kept).toBeGreaterThan(10)
+  expect(report.stored).toBe(report.kept)
+  expect(report.after).toBe(report.kept + 1)
 })

@@ -17,7 +17,7 @@ import { openDriver, openStore, storeOver } from './open-store.ts'
 
 const pr = 7
 const lane = `42#${pr}`
-/** The numbers of the locks that the gates are. */
+/** The numbers of the advisory locks that serve as gates. */
 const [receiving, claims, settling] = [1, 2, 3]
 
 let database: Awaited<ReturnType<typeof freshDatabase>>
@@ -48,7 +48,7 @@ afterEach(async () => {
 const shut = (gate: number) => gates.query('SELECT pg_advisory_lock($1)', [gate])
 const open = (gate: number) => gates.query('SELECT pg_advisory_unlock($1)', [gate])
 
-/** Resolves when somebody stands before it. */
+/** Resolves when a statement waits at the gate. */
 const reached = (gate: number) =>
   until(
     () =>
@@ -108,7 +108,8 @@ it('a pull request that is opened and closed at once leaves no active run', asyn
   await reached(settling)
   await open(receiving)
   const settlingClosed = here.inbox.finish(decided(await receivingClosed, cancel))
-  // Either it waits for the other process, or it has found nothing to cancel: then it is too late.
+  // It must wait for the other process. If it ends here, it found nothing to cancel: that is the
+  // bug.
   await Promise.race([settlingClosed, lockIsWaitedFor()])
   await open(settling)
   await settlingOpened
@@ -116,7 +117,7 @@ it('a pull request that is opened and closed at once leaves no active run', asyn
   expect(await activeHeads()).toEqual([])
 })
 
-/** Resolves when a transaction waits for another's row. */
+/** Resolves when a transaction waits for a row that another one has locked. */
 const lockIsWaitedFor = () =>
   until(
     () => gates.query(`SELECT 1 FROM pg_locks WHERE locktype <> 'advisory' AND NOT granted`),

@@ -18,11 +18,11 @@ import { Client } from '../scenarios/client.ts'
 import { adminToken } from '../scenarios/server.ts'
 import { until } from '../scenarios/until.ts'
 import { checkIntake, countInherited, lookFromOutside } from './check-intake.ts'
-import { MortalServer } from './mortal-server.ts'
+import { KilledServer } from './killed-server.ts'
 import { postWebhook } from './post-webhook.ts'
 import { WebhookPlan, webhookSecret, type PlannedDelivery } from './webhook-plan.ts'
 
-// Eighty processes on a busy machine take their time to start.
+// Eighty processes take long to start on a busy machine.
 vi.setConfig({ testTimeout: 240_000 })
 
 const senders = 6
@@ -40,7 +40,7 @@ interface Survived {
 async function survive(databaseUrl: string, kills: number): Promise<Survived> {
   const below = seeded(seed)
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-kills-'))
-  const server = new MortalServer({
+  const server = new KilledServer({
     ...{ databaseUrl, folder, adminToken, webhookSecret },
     cache: join(folder, 'compiled'),
   })
@@ -49,7 +49,9 @@ async function survive(databaseUrl: string, kills: number): Promise<Survived> {
   const refused: string[] = []
   let lost = 0
   let onAnswer = (): void => undefined
-  /** At a random moment under load: after some answers of this life, and a little later. */
+  /**
+   * Kills the server at a random moment under load: after some of its answers, and a little later.
+   */
   const untilItDies = async (): Promise<void> => {
     let left = below(answersMax)
     await server.url()
@@ -109,7 +111,7 @@ it('fifty kills on SQLite lose no webhook and create no second run', async () =>
   const { violations, lost, inherited } = await survive(`sqlite:${join(folder, 'holdfast.db')}`, 50)
   rmSync(folder, { recursive: true })
   expect(violations, `seed ${seed}`).toEqual([])
-  // Else nothing was under way when it was killed, and the test shows nothing.
+  // Otherwise the kills hit an idle server, and the test shows nothing.
   expect(lost, `seed ${seed}`).toBeGreaterThan(25)
   expect(inherited, `seed ${seed}`).toBeGreaterThan(0)
 })

@@ -3,7 +3,7 @@
  * server is still running, opens the store after the start signal, and reports its address.
  */
 import { enableCompileCache, flushCompileCache } from 'node:module'
-import { settings, tell, untilLetGo } from './child.ts'
+import { settings, report, untilLetGo } from './child.ts'
 
 export interface IntakeConfig {
   readonly databaseUrl: string
@@ -19,7 +19,7 @@ enableCompileCache(config.cache)
 const { pino } = await import('pino')
 const { compose } = await import('../../src/compose.ts')
 const { loadSettings } = await import('../../src/settings/load-settings.ts')
-// Only a process that ends by itself would write it.
+// A killed process does not write its cache of compiled code.
 flushCompileCache()
 await untilLetGo()
 const flags = { databaseUrl: config.databaseUrl, port: '0' }
@@ -30,4 +30,4 @@ const app = await compose(loaded, {
   log: pino({ level: 'error' }, pino.destination(2)),
   version: 'chaos',
 })
-tell((await app.listen()).url)
+report((await app.listen()).url)

@@ -17,7 +17,7 @@ import { startChild, startTogether, type Child } from './child.ts'
 import type { OpenConfig } from './open-program.ts'
 import { openStore } from './open-store.ts'
 
-// Many processes on a busy machine take their time to start.
+// Many processes take long to start on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 let folder: string
@@ -40,7 +40,7 @@ async function openTogether(count: number, config: OpenConfig) {
     Array.from({ length: count }, () => config),
   )
   children.push(...started)
-  return Promise.all(started.map(({ told }) => told)) as Promise<
+  return Promise.all(started.map(({ report }) => report)) as Promise<
     { opened: boolean; code?: string }[]
   >
 }
@@ -49,8 +49,8 @@ describe('SQLite', () => {
   it.each([2, 8])(
     '%i processes that create one file at once all open the same file',
     async (count) => {
-      const told = await openTogether(count, { database: { kind: 'sqlite', path } })
-      expect(told).toEqual(Array.from({ length: count }, () => ({ opened: true })))
+      const results = await openTogether(count, { database: { kind: 'sqlite', path } })
+      expect(results).toEqual(Array.from({ length: count }, () => ({ opened: true })))
       await Promise.all(children.map((child) => child.kill()))
       const db = new DatabaseSync(path)
       expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
@@ -62,9 +62,9 @@ describe('SQLite', () => {
 
   it('of several servers that start at once exactly one locks the file', async () => {
     for (let round = 0; round < 3; round++) {
-      const told = await openTogether(3, { database: { kind: 'sqlite', path }, exclusive: true })
-      expect(told.filter(({ opened }) => opened)).toHaveLength(1)
-      expect(told.filter(({ code }) => code === 'store_in_use')).toHaveLength(2)
+      const results = await openTogether(3, { database: { kind: 'sqlite', path }, exclusive: true })
+      expect(results.filter(({ opened }) => opened)).toHaveLength(1)
+      expect(results.filter(({ code }) => code === 'store_in_use')).toHaveLength(2)
       await Promise.all(children.map((child) => child.kill()))
     }
   })
@@ -112,8 +112,8 @@ describe('PostgreSQL', () => {
   it.each([2, 8])('%i processes that migrate one empty database at once all open it', async (n) => {
     const database = await freshDatabase()
     const { url } = database
-    const told = await openTogether(n, { database: { kind: 'postgres', url } })
-    expect(told).toEqual(Array.from({ length: n }, () => ({ opened: true })))
+    const results = await openTogether(n, { database: { kind: 'postgres', url } })
+    expect(results).toEqual(Array.from({ length: n }, () => ({ opened: true })))
     const client = new pg.Client({ connectionString: url })
     await client.connect()
     const { rows } = await client.query('SELECT version::int FROM holdfast.migration ORDER BY 1')

@@ -3,7 +3,7 @@
  * ends.
  */
 import { HoldfastError } from '../../src/errors.ts'
-import { settings, tell, untilLetGo } from './child.ts'
+import { settings, report, untilLetGo } from './child.ts'
 import { openStore, type Database } from './open-store.ts'
 
 export interface OpenConfig {
@@ -16,11 +16,11 @@ await untilLetGo()
 /** Exported, so that it is in use for as long as the process lives. */
 export const store = await openStore(config.database, config.exclusive).catch((error: unknown) => {
   const { code, hint } = error instanceof HoldfastError ? error : {}
-  tell({ opened: false, code, hint, text: String(error) })
+  report({ opened: false, code, hint, text: String(error) })
   return null
 })
 if (store !== null) {
   await store.upkeep.recordMode('live')
   await store.ping()
-  tell({ opened: true })
+  report({ opened: true })
 }

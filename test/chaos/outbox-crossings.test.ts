@@ -10,7 +10,12 @@ import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Store } from '../../src/store.ts'
 import { completion, holderOf } from '../conformance/claims.ts'
-import { announced, contentOf, OutboxHand, sentEnd } from '../conformance/outbox/outbox-hand.ts'
+import {
+  announced,
+  contentOf,
+  ManualPublisher,
+  sentEnd,
+} from '../conformance/outbox/manual-publisher.ts'
 import { TestSubject } from '../conformance/test-subject.ts'
 import { TestClock } from '../conformance/world.ts'
 import { freshDatabase } from '../postgres/fresh-database.ts'
@@ -18,7 +23,7 @@ import { until } from '../scenarios/until.ts'
 import { withGates } from './faulty-driver.ts'
 import { openDriver, openStore, storeOver } from './open-store.ts'
 
-/** The numbers of the locks that the gates are. */
+/** The numbers of the advisory locks that serve as gates. */
 const [attempts, outcomes, deliveries, budgets, inserts, audits] = [1, 2, 3, 4, 5, 6]
 
 let database: Awaited<ReturnType<typeof freshDatabase>>
@@ -64,7 +69,7 @@ async function open(gate: number): Promise<void> {
   await gates.query('SELECT pg_advisory_unlock($1)', [gate])
 }
 
-/** Resolves when somebody stands before it. */
+/** Resolves when a statement waits at the gate. */
 const reached = (gate: number) =>
   until(
     () =>
@@ -79,13 +84,13 @@ const report = (text: string) => {
   const { runId, leaseHash } = holderOf(held)
   return here.runs.reportStatus({ runId, leaseHash, text, actor: 'test' }, null)
 }
-const anchor = () => new OutboxHand({ store: here }).named(held.run!.id, 'anchor')
+const anchor = () => new ManualPublisher({ store: here }).named(held.run!.id, 'anchor')
 
 it('a report during the storing of an attempt prevents sending the old version', async () => {
-  const hand = new OutboxHand({ store: there })
-  const leased = await hand.leaseNamed('anchor')
+  const publisher = new ManualPublisher({ store: there })
+  const leased = await publisher.leaseNamed('anchor')
   await shut(attempts)
-  const beginning = hand.begin(leased)
+  const beginning = publisher.begin(leased)
   await reached(attempts)
   await report('newer')
   await open(attempts)
@@ -93,17 +98,17 @@ it('a report during the storing of an attempt prevents sending the old version',
   const { id, versionSeq, attemptId } = await anchor()
   expect({ versionSeq, attemptId }).toEqual({ versionSeq: 2, attemptId: null })
   expect(await here.outbox.attemptsOf(id)).toEqual([])
-  // What was not sent took nothing from the budget.
+  // A version that was not sent took nothing from the budget.
   const [budget] = await here.outbox.budgets()
   expect(budget?.seconds ?? []).toEqual([])
 })
 
 it('a run that ends while an outcome is stored: the outcome closes only its version', async () => {
-  const hand = new OutboxHand({ store: there })
-  const leased = await hand.leaseNamed('anchor')
-  const attempt = await hand.begun(leased)
+  const publisher = new ManualPublisher({ store: there })
+  const leased = await publisher.leaseNamed('anchor')
+  const attempt = await publisher.begun(leased)
   await shut(outcomes)
-  const ending = hand.end(leased, attempt, sentEnd({ providerId: '7' }))
+  const ending = publisher.end(leased, attempt, sentEnd({ providerId: '7' }))
   await reached(outcomes)
   await here.runs.complete(completion(held), null)
   await open(outcomes)
@@ -123,11 +128,11 @@ it('a delivery that another process is leasing is skipped, not waited for', asyn
 })
 
 it('an operator decides while a delivery is being sent: the outcome comes too late', async () => {
-  const hand = new OutboxHand({ store: there })
-  const leased = await hand.leaseNamed('anchor')
-  const attempt = await hand.begun(leased)
+  const publisher = new ManualPublisher({ store: there })
+  const leased = await publisher.leaseNamed('anchor')
+  const attempt = await publisher.begun(leased)
   await shut(outcomes)
-  const ending = hand.end(leased, attempt, sentEnd())
+  const ending = publisher.end(leased, attempt, sentEnd())
   await reached(outcomes)
   await here.outbox.confirm(leased.delivery.id, '99', 'ann', null)
   await open(outcomes)
@@ -144,18 +149,22 @@ async function sendingOne(publisher: Store) {
     await new TestSubject(world, { announcement: silent }).claim('a'),
   )
   const publish = (store: Store, name: string) => {
-    const said = { name, channel: 'github-comment', content: { form: 'text', body: name } } as const
-    const request = { runId, leaseHash, actor: 'test', ...said, rightsOf: () => allRights }
+    const output = {
+      name,
+      channel: 'github-comment',
+      content: { form: 'text', body: name },
+    } as const
+    const request = { runId, leaseHash, actor: 'test', ...output, rightsOf: () => allRights }
     return store.outbox.publish(request, null)
   }
   await publish(here, 'c1')
-  const hand = new OutboxHand({ store: publisher })
-  const leased = await hand.leaseNamed('c1')
-  const attempt = await hand.begun(leased)
-  return { publish, end: () => hand.end(leased, attempt, sentEnd()) }
+  const sending = new ManualPublisher({ store: publisher })
+  const leased = await sending.leaseNamed('c1')
+  const attempt = await sending.begun(leased)
+  return { publish, end: () => sending.end(leased, attempt, sentEnd()) }
 }
 
-/** Somebody waits for what another transaction holds. */
+/** Resolves when a transaction waits for a lock of another one. */
 const blocked = () =>
   until(
     () => gates.query(`SELECT 1 FROM pg_locks WHERE locktype <> 'advisory' AND NOT granted`),
@@ -171,7 +180,7 @@ it('the next comment is due when its publishing begins before the close of the f
   await Promise.race([ending, blocked()])
   await open(inserts)
   await Promise.all([publishing, ending])
-  expect((await new OutboxHand({ store: here }).leaseNamed('c2')).delivery.wait).toBe('due')
+  expect((await new ManualPublisher({ store: here }).leaseNamed('c2')).delivery.wait).toBe('due')
 })
 
 it('the next comment is due when its publishing begins during the close of the first', async () => {
@@ -183,20 +192,20 @@ it('the next comment is due when its publishing begins during the close of the f
   await Promise.race([publishing, blocked()])
   await open(audits)
   await Promise.all([publishing, ending])
-  expect((await new OutboxHand({ store: here }).leaseNamed('c2')).delivery.wait).toBe('due')
+  expect((await new ManualPublisher({ store: here }).leaseNamed('c2')).delivery.wait).toBe('due')
 })
 
 it('of two writes that ask for the last write of a budget at once, one gets it', async () => {
   const announcement = { ...announced, anchorPer: null, checkName: null }
   const world = { store: here, clock: new TestClock(), close: async () => undefined }
   await new TestSubject(world, { announcement }).claim('a')
-  const hand = new OutboxHand({ store: there })
-  const [one, other] = await hand.lease()
+  const publisher = new ManualPublisher({ store: there })
+  const [one, other] = await publisher.lease()
   const limits = { spacingMs: 0, perMinute: 1, perHour: 0 }
   await shut(budgets)
-  const first = hand.begin(one!, { limits })
+  const first = publisher.begin(one!, { limits })
   await reached(budgets)
-  const second = new OutboxHand({ store: here }).begin(other!, { limits })
+  const second = new ManualPublisher({ store: here }).begin(other!, { limits })
   await second
   await open(budgets)
   const results = (await Promise.all([first, second])).map(({ result }) => result)

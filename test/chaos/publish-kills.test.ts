@@ -9,37 +9,37 @@
  */
 import { expect, it, vi } from 'vitest'
 import type { FaultHandle } from '../../src/simulator/index.ts'
-import { databases } from '../scenarios/place.ts'
+import { databases } from '../scenarios/server-data.ts'
 import { until } from '../scenarios/until.ts'
 import { checkPublished } from './check-published.ts'
-import { fated, publications, type FatalStep, type Publication } from './publish-fate.ts'
+import { signalAt, publications, type PublishStep, type Publication } from './publish-signal.ts'
 import { PublishWorld, shortWaits, type PullStory } from './publish-world.ts'
 
 vi.setConfig({ testTimeout: 240_000 })
 
-const ownSteps = ['leased', 'begun', 'answered', 'ended'] as const satisfies readonly FatalStep[]
+const ownSteps = ['leased', 'begun', 'answered', 'ended'] as const satisfies readonly PublishStep[]
 
-/** Of these a life can have only one. */
+/** One server can reach only one of these, because nothing waits inside a transaction. */
 const uncommittedSteps = [
   'lease-uncommitted',
   'begin-uncommitted',
   'end-uncommitted',
-] as const satisfies readonly FatalStep[]
+] as const satisfies readonly PublishStep[]
 
-/** On GitHub's side: it has the request, and the server dies before there is an answer. */
-const theirSteps = ['held, then done', 'lost by GitHub', 'done, not answered'] as const
-type TheirStep = (typeof theirSteps)[number]
+/** Steps on GitHub's side: it has the request, and the server dies before there is an answer. */
+const githubSteps = ['held, then done', 'lost by GitHub', 'done, not answered'] as const
+type GitHubStep = (typeof githubSteps)[number]
 
 interface Case {
   readonly on: Publication
-  readonly step: FatalStep | TheirStep
+  readonly step: PublishStep | GitHubStep
   readonly story: PullStory
 }
 
-/** What all is under way when one server dies. */
-type Life = readonly Case[]
+/** Everything that is under way when one server dies. */
+type ServerCases = readonly Case[]
 
-function planLives(world: PublishWorld): Life[] {
+function planServers(world: PublishWorld): ServerCases[] {
   let pulls = 0
   const caseOf = (on: Publication, step: Case['step']): Case => {
     pulls += 1
@@ -50,27 +50,27 @@ function planLives(world: PublishWorld): Life[] {
       (['comment-create', 'status-final'] as const).map((on) => [caseOf(on, step)]),
     ),
     ...ownSteps.map((step) => publications.map((on) => caseOf(on, step))),
-    ...theirSteps.map((step) => publications.map((on) => caseOf(on, step))),
+    ...githubSteps.map((step) => publications.map((on) => caseOf(on, step))),
   ]
 }
 
-async function live(world: PublishWorld, life: Life): Promise<void> {
-  const { step } = life[0]!
-  const isTheirs = theirSteps.some((their) => their === step)
-  const of = life.map(({ on, story }) => ({ on, pr: story.number }))
-  const fate = { step: step as FatalStep, signal: 'SIGKILL' as const, of }
-  const server = await world.start({ ...shortWaits, ...(isTheirs ? {} : fated(fate)) })
+async function runUntilKilled(world: PublishWorld, cases: ServerCases): Promise<void> {
+  const { step } = cases[0]!
+  const isOnGitHub = githubSteps.some((their) => their === step)
+  const of = cases.map(({ on, story }) => ({ on, pr: story.number }))
+  const plan = { step: step as PublishStep, signal: 'SIGKILL' as const, of }
+  const server = await world.start({ ...shortWaits, ...(isOnGitHub ? {} : signalAt(plan)) })
   const { admin } = server
-  await Promise.all(life.map(({ on, story }) => story.approach(on, admin)))
-  const held = isTheirs ? life.map((one) => hold(world, one)) : []
-  const dared = life.map(({ on, story }) => story.dare(on, admin))
+  await Promise.all(cases.map(({ on, story }) => story.makeStepsBefore(on, admin)))
+  const held = isOnGitHub ? cases.map((one) => hold(world, one)) : []
+  const lastSteps = cases.map(({ on, story }) => story.makeLastStep(on, admin))
   const { child } = server.command
   await until(
     async () => ({ step, hits: held.map(({ hits }) => hits), died: child.signalCode }),
-    ({ hits, died }) => (isTheirs ? hits.every((count) => count === 1) : died !== null),
+    ({ hits, died }) => (isOnGitHub ? hits.every((count) => count === 1) : died !== null),
   )
   await server.kill()
-  await Promise.all(dared)
+  await Promise.all(lastSteps)
   for (const fault of held) fault.release()
 }
 
@@ -83,13 +83,13 @@ function hold(world: PublishWorld, { on, step, story }: Case): FaultHandle {
   return world.hold(fault, on, story)
 }
 
-/** Answers what is wrong in the end. */
-async function surviveAll(world: PublishWorld): Promise<string[]> {
-  const lives = planLives(world)
-  for (const life of lives) await live(world, life)
+/** Returns all violations that are left in the end. */
+async function killAtEachStep(world: PublishWorld): Promise<string[]> {
+  const servers = planServers(world)
+  for (const cases of servers) await runUntilKilled(world, cases)
   const { admin } = await world.start(shortWaits)
-  await Promise.all(lives.flat().map(({ story }) => story.finish(admin)))
-  const found = lives.flat().map(async ({ on, step, story }) => {
+  await Promise.all(servers.flat().map(({ story }) => story.finish(admin)))
+  const found = servers.flat().map(async ({ on, step, story }) => {
     const lost = step === 'lost by GitHub' ? { [kindOf[on]]: 1 } : {}
     const wrong = checkPublished(story, { lost }).map((what) => `${on}, ${step}: ${what}`)
     return wrong.length === 0 ? [] : [...wrong, ...(await story.history(admin))]
@@ -104,13 +104,13 @@ const kindOf = {
   'status-final': 'statuses',
 } as const
 
-for (const { name, makePlace } of databases) {
+for (const { name, makeData } of databases) {
   it.concurrent(
     `on ${name}, a kill at each step of publishing loses nothing and sends nothing twice`,
     async ({ onTestFinished }) => {
-      const world = await PublishWorld.open(makePlace)
+      const world = await PublishWorld.open(makeData)
       onTestFinished(() => world.close())
-      expect(await surviveAll(world)).toEqual([])
+      expect(await killAtEachStep(world)).toEqual([])
     },
   )
 }

@@ -9,15 +9,15 @@
  */
 import { expect, it, vi, type TestContext } from 'vitest'
 import type { Client } from '../scenarios/client.ts'
-import { onPostgres } from '../scenarios/place.ts'
+import { onPostgres } from '../scenarios/server-data.ts'
 import type { Server } from '../scenarios/server.ts'
 import { until } from '../scenarios/until.ts'
-import { checkPublished, checkStanding } from './check-published.ts'
-import type { FatalStep, Publication } from './publish-fate.ts'
-import { fated, metWords, publications, unshared } from './publish-fate.ts'
+import { checkPublished, checkShownNow } from './check-published.ts'
+import type { PublishStep, Publication } from './publish-signal.ts'
+import { signalAt, signalWords, publications, unshared } from './publish-signal.ts'
 import { leasePatienceMs, PublishWorld, shortWaits, type PullStory } from './publish-world.ts'
 
-// Two leases and a settling read, on a machine that is busy with others.
+// Two leases and a settling read, on a busy machine.
 vi.setConfig({ testTimeout: 180_000 })
 
 interface Under {
@@ -37,33 +37,33 @@ async function openWorld({ onTestFinished }: TestContext): Promise<Under> {
   return { world, stories: Object.fromEntries(stopped) as Under['stories'], all, stopped }
 }
 
-/** A server that stands still at this step of all four. */
-async function stopAt(step: FatalStep, { world, stories }: Under): Promise<Server> {
+/** A server that is stopped at this step of all four publications. */
+async function stopAt(step: PublishStep, { world, stories }: Under): Promise<Server> {
   const of = publications.map((on) => ({ on, pr: stories[on].number }))
-  const server = await world.start({ ...shortWaits, ...fated({ step, signal: 'SIGSTOP', of }) })
-  await Promise.all(publications.map((on) => stories[on].approach(on, server.admin)))
-  for (const on of publications) void stories[on].dare(on, server.admin)
-  await server.command.printed(new RegExp(`(${metWords})`))
+  const server = await world.start({ ...shortWaits, ...signalAt({ step, signal: 'SIGSTOP', of }) })
+  await Promise.all(publications.map((on) => stories[on].makeStepsBefore(on, server.admin)))
+  for (const on of publications) void stories[on].makeLastStep(on, server.admin)
+  await server.command.printed(new RegExp(`(${signalWords})`))
   return server
 }
 
-/** Resolves when the stopped one has told, too late, how what it was stopped at ended. */
-async function untilToldLate(stopped: readonly Stopped[], client: Client): Promise<void> {
-  const hasTold = async ([on, story]: Stopped): Promise<boolean> => {
+/** Resolves when the stopped server has stored the outcomes of its attempts, too late. */
+async function untilStoredLate(stopped: readonly Stopped[], client: Client): Promise<void> {
+  const hasLateAttempt = async ([on, story]: Stopped): Promise<boolean> => {
     const channel = on.startsWith('comment') ? 'github-comment' : 'github-status'
     const its = (await story.deliveries(client)).find((each) => each.channel === channel)
     return its?.attempts.some(({ late }) => late) ?? false
   }
   await until(
-    () => Promise.all(stopped.map(hasTold)),
-    (told) => told.every((each) => each),
+    () => Promise.all(stopped.map(hasLateAttempt)),
+    (areLate) => areLate.every((each) => each),
   )
 }
 
-/** Resolves when GitHub shows the end of every run, once. */
-async function untilStanding(all: readonly PullStory[]): Promise<void> {
+/** Resolves when GitHub shows how every run ended, once each. */
+async function untilShown(all: readonly PullStory[]): Promise<void> {
   await until(
-    async () => all.flatMap((story) => checkStanding(story)),
+    async () => all.flatMap((story) => checkShownNow(story)),
     (wrong) => wrong.length === 0,
     leasePatienceMs,
   )
@@ -76,7 +76,7 @@ it.concurrent('a server stopped before its requests left does not send them', as
   const { admin } = await world.start(shortWaits)
   await Promise.all(all.map((story) => story.finish(admin)))
   frozen.command.child.kill('SIGCONT')
-  await untilToldLate(stopped, admin)
+  await untilStoredLate(stopped, admin)
   expect(all.flatMap((story) => checkPublished(story))).toEqual([])
 })
 
@@ -88,10 +88,10 @@ it.concurrent('a server stopped while requests leave: late effects are corrected
   await Promise.all(all.map((story) => story.finish(admin)))
   expect(all.flatMap((story) => checkPublished(story))).toEqual([])
   frozen.command.child.kill('SIGCONT')
-  await untilToldLate(stopped, admin)
+  await untilStoredLate(stopped, admin)
   const [kept, late] = stories['comment-create'].comments
   expect(late, 'a second comment').toBeDefined()
-  await untilStanding(all)
+  await untilShown(all)
   const created = stories['comment-create'].comments
   expect(created.map(({ id, deletedAt }) => [id, deletedAt === null])).toEqual([
     [kept!.id, true],
@@ -109,14 +109,14 @@ it.concurrent('a server stopped after requests left: late effects are corrected'
   const { world, stories, all, stopped } = await openWorld(test)
   const lost = world.pull(publications.length + 1)
   const frozen = await world.start({ ...shortWaits, ...unshared })
-  await Promise.all(publications.map((on) => stories[on].approach(on, frozen.admin)))
+  await Promise.all(publications.map((on) => stories[on].makeStepsBefore(on, frozen.admin)))
   const { delayedCommit, hang } = world.github.faults
   const held = [
     ...publications.map((on) => world.hold(delayedCommit(), on, stories[on])),
     world.hold(hang(), 'comment-create', lost),
   ]
-  for (const on of publications) void stories[on].dare(on, frozen.admin)
-  void lost.dare('comment-create', frozen.admin)
+  for (const on of publications) void stories[on].makeLastStep(on, frozen.admin)
+  void lost.makeLastStep('comment-create', frozen.admin)
   await until(
     async () => held.map(({ hits }) => hits),
     (hits) => hits.every((count) => count === 1),
@@ -127,12 +127,12 @@ it.concurrent('a server stopped after requests left: late effects are corrected'
   for (const fault of held) fault.release()
   const lateOnes = stories['comment-create'].comments
   expect(lateOnes, 'a second comment').toHaveLength(2)
-  // Found by whoever took over, before the late one says a word.
-  const { 'comment-create': doubled, ...rest } = stories
-  await untilStanding(Object.values(rest))
+  // The second server found them before the first server stores its late outcome.
+  const { 'comment-create': doubled, ...others } = stories
+  await untilShown(Object.values(others))
   frozen.command.child.kill('SIGCONT')
-  await untilToldLate([...stopped, ['comment-create', lost]], admin)
-  await untilStanding([...all, lost])
+  await untilStoredLate([...stopped, ['comment-create', lost]], admin)
+  await untilShown([...all, lost])
   const [kept, removed] = doubled.comments
   expect([kept!.deletedAt === null, removed!.deletedAt === null]).toEqual([true, false])
   expect(lost.comments).toHaveLength(1)

@@ -5,7 +5,7 @@
  * was written and when.
  */
 import { expect, it, vi, type TestContext } from 'vitest'
-import { onPostgres } from '../scenarios/place.ts'
+import { onPostgres } from '../scenarios/server-data.ts'
 import type { Server } from '../scenarios/server.ts'
 import { until } from '../scenarios/until.ts'
 import { checkPublished } from './check-published.ts'
@@ -31,10 +31,10 @@ async function startPair(
   return { world, servers, stories }
 }
 
-/** All runs at once, each asked of both servers at once; resolves when all of it is shown. */
-async function everywhere(
+/** Sends this request of all runs to both servers at once. Resolves when all of it is shown. */
+async function requestOfBoth(
   { servers, stories }: Pair,
-  step: 'claim' | 'tell' | 'complete',
+  step: 'claim' | 'reportStatus' | 'complete',
 ): Promise<void> {
   const asked = stories.flatMap((story) => servers.map(({ admin }) => story[step](admin)))
   await Promise.all(asked)
@@ -48,12 +48,12 @@ it.concurrent('two servers show each of twenty runs once, as fast as one', async
   const spacingMs = 200
   const pair = await startPair(test, 20, { HOLDFAST_WRITE_SPACING_MS: String(spacingMs) })
   let seen = 0
-  for (const step of ['claim', 'tell', 'complete'] as const) {
-    await everywhere(pair, step)
+  for (const step of ['claim', 'reportStatus', 'complete'] as const) {
+    await requestOfBoth(pair, step)
     const writes = writesOf(pair.world).slice(seen)
     seen += writes.length
     const spannedMs = writes.at(-1)!.at - writes[0]!.at
-    // Two that did not know of each other would take half as long.
+    // Two servers without a shared budget would take half as long.
     expect(spannedMs, step).toBeGreaterThan(0.8 * spacingMs * (writes.length - 1))
   }
   expect(pair.stories.flatMap((story) => checkPublished(story))).toEqual([])
@@ -63,7 +63,7 @@ it.concurrent('two servers share the budget of a minute', async (test) => {
   const pair = await startPair(test, 30, { HOLDFAST_WRITES_PER_MINUTE: '40' })
   const { world, servers, stories } = pair
   await Promise.all(stories.map((story, index) => story.claim(servers[index % 2]!.admin)))
-  // Those in a queue wait for their turn at first, then for the budget.
+  // Deliveries in a queue first wait for their turn, then for the budget.
   await until(
     async () => writesOf(world).length,
     (count) => count >= 40,
@@ -79,8 +79,8 @@ it.concurrent('two servers share the budget of a minute', async (test) => {
 it.concurrent('one server finishes what a killed server had started', async (test) => {
   const pair = await startPair(test, 20, { ...shortWaits, HOLDFAST_WRITE_SPACING_MS: '50' })
   const { world, servers, stories } = pair
-  const [doomed, heir] = servers
-  await Promise.all(stories.map((story) => story.claim(heir.admin)))
+  const [doomed, survivor] = servers
+  await Promise.all(stories.map((story) => story.claim(survivor.admin)))
   await until(
     async () => writesOf(world).length,
     (count) => count >= 10,
@@ -88,6 +88,6 @@ it.concurrent('one server finishes what a killed server had started', async (tes
   await doomed.kill()
   const left = 2 * stories.length - writesOf(world).length
   expect(left, 'writes left for the other one').toBeGreaterThan(10)
-  await Promise.all(stories.map((story) => story.finish(heir.admin)))
+  await Promise.all(stories.map((story) => story.finish(survivor.admin)))
   expect(stories.flatMap((story) => checkPublished(story))).toEqual([])
 })

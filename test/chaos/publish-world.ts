@@ -16,10 +16,10 @@ import {
   type ServedSimulator,
 } from '../../src/simulator/index.ts'
 import { sha, type Answer, type Body, type Client } from '../scenarios/client.ts'
-import type { MakePlace, Place } from '../scenarios/place.ts'
+import type { MakeServerData, ServerData } from '../scenarios/server-data.ts'
 import { publishingBy, Server } from '../scenarios/server.ts'
 import { until } from '../scenarios/until.ts'
-import type { Publication } from './publish-fate.ts'
+import type { Publication } from './publish-signal.ts'
 
 export const repo = 'acme/widgets'
 export const context = 'holdfast/review'
@@ -34,7 +34,7 @@ const settings = {
   HOLDFAST_WRITES_PER_HOUR: '0',
 }
 
-/** Above a delivery lease and what follows it, on a machine that is busy with others. */
+/** Longer than a delivery lease and what follows it, on a busy machine. */
 export const leasePatienceMs = 60_000
 
 export interface DeliveryJson {
@@ -50,7 +50,7 @@ export interface DeliveryJson {
   }[]
 }
 
-/** Short enough to be sat out, long enough for a request on a busy machine. */
+/** Short enough for a test to wait for, long enough for a request on a busy machine. */
 export const shortWaits = publishingBy({
   deliveryLeaseMs: 8000,
   requestTimeoutMs: 5000,
@@ -61,25 +61,25 @@ export const shortWaits = publishingBy({
 
 export class PublishWorld {
   readonly github: GitHubSimulator
-  readonly place: Place
+  readonly serverData: ServerData
   readonly #served: ServedSimulator
   readonly #servers: Server[] = []
   readonly #cache = mkdtempSync(join(tmpdir(), 'holdfast-publish-'))
 
-  private constructor(github: GitHubSimulator, served: ServedSimulator, place: Place) {
+  private constructor(github: GitHubSimulator, served: ServedSimulator, serverData: ServerData) {
     this.github = github
     this.#served = served
-    this.place = place
+    this.serverData = serverData
   }
 
-  static async open(makePlace: MakePlace): Promise<PublishWorld> {
+  static async open(makeData: MakeServerData): Promise<PublishWorld> {
     const github = createGitHubSimulator()
     github.addRepository(repo)
-    return new PublishWorld(github, await serveSimulator(github), await makePlace())
+    return new PublishWorld(github, await serveSimulator(github), await makeData())
   }
 
   async start(env: Readonly<Record<string, string>> = {}): Promise<Server> {
-    const server = await Server.start(this.place, {
+    const server = await Server.start(this.serverData, {
       ...settings,
       GITHUB_API_URL: this.#served.url,
       NODE_COMPILE_CACHE: this.#cache,
@@ -91,12 +91,12 @@ export class PublishWorld {
 
   pull(number: number): PullStory {
     const story = new PullStory(this.github, number)
-    // A draft, so that no server claims it as one whose webhook was missed: only the story does.
+    // A draft, so that catch-up does not claim it. Only the story claims it.
     this.github.addPull(repo, { number, headSha: story.head, baseSha: story.base, draft: true })
     return story
   }
 
-  /** Keeps the request that publishes this, the next time it is made. */
+  /** Applies the fault to the next request that publishes this. */
   hold(fault: Fault, on: Publication, story: PullStory): FaultHandle {
     const [comment] = story.comments
     const end = {
@@ -111,17 +111,17 @@ export class PublishWorld {
   async close(): Promise<void> {
     await Promise.all(this.#servers.map((server) => server.kill()))
     await this.#served.close()
-    await this.place.remove()
+    await this.serverData.remove()
     rmSync(this.#cache, { recursive: true, force: true })
   }
 }
 
-/** What a run does up to each publication; the last of these leads to it. */
-const stepsTo: Record<Publication, readonly ('claim' | 'tell' | 'complete')[]> = {
+/** The requests of a run up to each publication. The last one leads to it. */
+const stepsTo: Record<Publication, readonly ('claim' | 'reportStatus' | 'complete')[]> = {
   'comment-create': ['claim'],
   'status-pending': ['claim'],
-  'comment-edit': ['claim', 'tell'],
-  'status-final': ['claim', 'tell', 'complete'],
+  'comment-edit': ['claim', 'reportStatus'],
+  'status-final': ['claim', 'reportStatus', 'complete'],
 }
 
 export class PullStory {
@@ -154,14 +154,14 @@ export class PullStory {
   }
 
   async claim(client: Client): Promise<void> {
-    // Once it has ended, its claim would be decided anew.
+    // A claim after the run ended would be decided again.
     if (this.#held !== undefined) return
     const { number: pr, base: base_sha, head: head_sha } = this
     const body = { repo, pr, base_sha, head_sha, lease_ms: 3_600_000 }
     this.#held = (await this.#post(client, 'claim', '/v1/runs', body)).body
   }
 
-  async tell(client: Client): Promise<void> {
+  async reportStatus(client: Client): Promise<void> {
     const { run, lease } = this.#claimed
     const body = { lease_token: lease.token, status: this.report }
     await this.#post(client, 'report', `/v1/runs/${run.id}/status`, body)
@@ -173,28 +173,28 @@ export class PullStory {
     await this.#post(client, 'complete', `/v1/runs/${run.id}/complete`, body)
   }
 
-  /** Up to where the next step would lead to this publication. */
-  async approach(on: Publication, client: Client): Promise<void> {
+  /** Makes all requests before the one that leads to this publication. */
+  async makeStepsBefore(on: Publication, client: Client): Promise<void> {
     for (const step of stepsTo[on].slice(0, -1)) {
       await this[step](client)
       await this.shown(client)
     }
   }
 
-  /** The step that leads to it. No answer is fine: whoever is asked may be stopped by it. */
-  async dare(on: Publication, client: Client): Promise<void> {
+  /** Makes the request that leads to it. The server may be stopped by it and never answer. */
+  async makeLastStep(on: Publication, client: Client): Promise<void> {
     await this[stepsTo[on].at(-1)!](client).catch(() => undefined)
   }
 
-  /** All of it, from wherever it stands. */
+  /** Makes all requests; those that were already answered change nothing. */
   async finish(client: Client): Promise<void> {
-    for (const step of ['claim', 'tell', 'complete'] as const) {
+    for (const step of ['claim', 'reportStatus', 'complete'] as const) {
       await this[step](client)
       await this.shown(client)
     }
   }
 
-  /** Resolves when nothing of this run is open any more. */
+  /** Resolves when no delivery of this run is open. */
   async shown(client: Client): Promise<void> {
     const open = `/v1/deliveries?status=PENDING&run=${this.#claimed.run.id}`
     await until(
@@ -214,7 +214,9 @@ export class PullStory {
     )
   }
 
-  /** What the store and GitHub saw, one line each: for whoever reads a failure. */
+  /**
+   * The audit rows of the run and the texts on GitHub, one line each, for the reader of a failure.
+   */
   async history(client: Client): Promise<string[]> {
     const { body } = await client.get(`/v1/runs/${this.#claimed.run.id}/audit?limit=1000`)
     const rows = body.items.map((row) => `  ${JSON.stringify(row)}`)
@@ -224,12 +226,12 @@ export class PullStory {
     return [...rows, ...writes]
   }
 
-  /** How often GitHub was asked to make or change what this run shows, whatever came of it. */
+  /** How many requests GitHub received to create or change outputs of this run, done or not. */
   get received(): { creates: number; edits: number; statuses: number } {
     const ids = this.comments.map(({ id }) => id)
     const count = (fits: (received: ReceivedRequest) => boolean) => this.#github.count(fits)
-    // Under the repository's name or its id: what is asked for is the same.
-    const isOf = (path: string, rest: string) => path.endsWith(`/${rest}`)
+    // The same request may name the repository by name or by id.
+    const isOf = (path: string, suffix: string) => path.endsWith(`/${suffix}`)
     return {
       creates: count(
         ({ method, path }) => method === 'POST' && isOf(path, `issues/${this.number}/comments`),

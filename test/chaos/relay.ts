@@ -7,24 +7,26 @@ import { once } from 'node:events'
 import { createConnection, createServer, type AddressInfo, type Socket } from 'node:net'
 
 export interface Relay {
-  /** The given address, by way of the relay. */
+  /** The given address, but with the port of the relay. */
   url(target: string): string
-  /** New connections go here; those that are open stay where they are. */
+  /** New connections go to this server. Open connections stay. */
   aim(target: string): void
   /** Ends every connection that is open. */
   cut(): void
   /** Cuts the connection of the next COMMIT: before it arrives, or before its answer does. */
   loseCommit(what: 'request' | 'answer'): void
-  /** Loses the answer of the next COMMIT, and the server with it until it is aimed anew. */
+  /**
+   * Loses the answer of the next COMMIT, and the server with it, until `aim` names a server again.
+   */
   loseServerAtCommit(): void
-  /** How many were lost so far. */
+  /** How many COMMITs were lost so far. */
   readonly commitsLost: number
   close(): Promise<void>
 }
 
-/** Sent by its text the first time, by the driver's name for it from then on. */
+/** The driver sends COMMIT by its text the first time, and by this statement name after that. */
 const commitName = createHash('sha1').update('COMMIT').digest('base64url')
-/** Nobody listens there. */
+/** A port on which no server listens. */
 const nowhere = 1
 const isCommit = (bytes: Buffer): boolean => bytes.includes('COMMIT') || bytes.includes(commitName)
 

@@ -25,11 +25,11 @@ export interface StormConfig {
   readonly firstEventAt: number
   readonly broken: boolean
   readonly seed: number
-  /** How many take part, which is how fast the steps of all go compared to one's own. */
+  /** How many processes take part. The steps of all are estimated from one's own and this. */
   readonly processes: number
 }
 
-/** The word to begin. Any further word is to stop. */
+/** The start signal. A second signal stops the process. */
 export interface StormStart {
   /** Steps that were taken before this process began. */
   readonly stepsBefore: number
@@ -134,7 +134,9 @@ async function lease(): Promise<void> {
   if (answer !== null) await hold({ runId: answer.run.id, fence: answer.run.fence, actor })
 }
 
-/** Works on a grant: renews or forgets to, then completes, gives back or dies. */
+/**
+ * Works on a grant: sends heartbeats or lets the lease expire, then completes, releases or stops.
+ */
 async function hold(grant: Grant): Promise<void> {
   grants.push(grant)
   for (let beats = below(4); beats > 0; beats--) {
@@ -194,8 +196,8 @@ async function cancelOrRerun(): Promise<void> {
   }
 }
 
-/** Somebody who lost a run long ago and does not know it. */
-async function haunt(): Promise<void> {
+/** Acts as an old holder that may have lost its run long ago. */
+async function actAsOldHolder(): Promise<void> {
   const grant = grants.at(-1 - below(Math.min(30, Math.max(1, grants.length))))
   if (grant === undefined) return
   const what = [heartbeat, release, complete][below(3)]
@@ -213,7 +215,7 @@ async function work(): Promise<void> {
     else if (which < 70) await lease()
     else if (which < 80) await sweep().catch(() => undefined)
     else if (which < 90) await cancelOrRerun()
-    else await haunt()
+    else await actAsOldHolder()
     steps++
     process.send?.({ kind: 'step' })
   }

@@ -12,7 +12,7 @@ import { expect, it, vi } from 'vitest'
 import { freshDatabase } from '../postgres/fresh-database.ts'
 import { runStorm } from './storm.ts'
 
-// Many processes on a busy machine take their time to start.
+// Many processes take long to start on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const pullRequests = 30
@@ -61,7 +61,7 @@ it('the checks notice a store without locks and compare-and-set', async () => {
       ...{ processes: 4, workers: 6, steps: 400, kills: 0, broken: true },
     })
     await database.drop()
-    // That a call failed proves nothing here: only a broken rule does.
+    // A failed call proves nothing here, only a broken rule does.
     found.push(...violations.filter((violation) => !violation.includes(' failed: ')))
   }
   expect(found).not.toEqual([])

@@ -21,11 +21,11 @@ export interface StormOptions {
   readonly processes: number
   readonly workers: number
   readonly pullRequests: number
-  /** Taken by all together, at the least. */
+  /** At least this many steps, of all processes together. */
   readonly steps: number
-  /** How many processes are killed and replaced, the last one only killed. */
+  /** How many processes are killed. Each is replaced, except the last one. */
   readonly kills: number
-  /** The tables are looked at after each kill too; for one process, or others write meanwhile. */
+  /** Also checks the tables after each kill. Needs a single process, or others write meanwhile. */
   readonly lookOften?: boolean
   readonly broken?: boolean
 }
@@ -95,7 +95,10 @@ class Storm {
     for (const child of this.#children) this.#letGo(child)
   }
 
-  /** After some steps, whatever it is doing then. `look` comes before its successor. */
+  /**
+   * Kills a process after some steps, whatever it does then. Calls `look` before the next one
+   * starts.
+   */
   async killOne(replaced: boolean, look: () => Promise<void>): Promise<void> {
     const place = this.#below(this.#children.length)
     const apart = Math.floor((2 * this.#options.steps) / (this.#options.kills + 1))
@@ -125,8 +128,8 @@ class Storm {
       ...{ firstEventAt: this.#firstEventAt, name: `p${number}`, leaseMs: 250 },
       seed: seed * 1000 + number,
     } satisfies StormConfig)
-    child.process.on('message', (said) => {
-      if ((said as { readonly kind: string }).kind !== 'step') return
+    child.process.on('message', (sent) => {
+      if ((sent as { readonly kind: string }).kind !== 'step') return
       this.#steps++
       this.#onStep()
     })
@@ -137,7 +140,7 @@ class Storm {
     child.go({ stepsBefore: this.#steps } satisfies StormStart)
   }
 
-  /** Rejects when a process ends by itself, for then the steps may never come. */
+  /** Rejects when a process ends by itself, because the steps may then never be reached. */
   async #stepsReach(steps: number): Promise<void> {
     if (this.#steps >= steps) return
     const reached = new Promise<void>((resolve) => {

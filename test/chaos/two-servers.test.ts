@@ -5,7 +5,7 @@
  * Method: real servers; every webhook goes to both at once, or all go to the server that is killed.
  */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { onPostgres, type Place } from '../scenarios/place.ts'
+import { onPostgres, type ServerData } from '../scenarios/server-data.ts'
 import { Server } from '../scenarios/server.ts'
 import { until } from '../scenarios/until.ts'
 import { checkIntake, countInherited, lookFromOutside, type Seen } from './check-intake.ts'
@@ -18,19 +18,19 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 const senders = 8
 const eventsMin = 200
 
-let place: Place
+let serverData: ServerData
 let servers: readonly Server[] = []
 beforeEach(async () => {
-  place = await onPostgres()
+  serverData = await onPostgres()
   const env = { GITHUB_WEBHOOK_SECRET: webhookSecret }
-  servers = await Promise.all([Server.start(place, env), Server.start(place, env)])
+  servers = await Promise.all([Server.start(serverData, env), Server.start(serverData, env)])
 })
 afterEach(async () => {
   await Promise.all(servers.map((server) => server.kill()))
-  await place.remove()
+  await serverData.remove()
 })
 
-/** Several senders at once, until as much has happened as is wanted and all of it was sent. */
+/** Several senders at once, until enough has happened and everything was sent. */
 async function sendAll(
   plan: WebhookPlan,
   send: (delivery: PlannedDelivery) => Promise<void>,
@@ -66,7 +66,7 @@ it('a webhook sent to both servers at once creates one run, and neither refuses 
   expect(checkIntake(plan.events, answered, seen), `seed ${seed}`).toEqual([])
   for (const { guids } of plan.events) {
     const of = sent.filter(({ guid }) => guids.includes(guid))
-    // A second GUID is news only where another event of the pull request came in between.
+    // A second GUID is a new event only if another event of the pull request came in between.
     const taken = seen.inbox.filter(
       ({ webhook_id, duplicate_of }) => guids.includes(webhook_id) && duplicate_of === null,
     )
@@ -82,18 +82,18 @@ it('a webhook sent to both servers at once creates one run, and neither refuses 
 
 it('one server processes the webhooks that a killed server had received', async () => {
   const plan = new WebhookPlan(seeded(seed))
-  const [doomed, heir] = servers as [Server, Server]
+  const [doomed, survivor] = servers as [Server, Server]
   const answered = new Set<string>()
   let killedAt = Infinity
   await sendAll(plan, async (delivery) => {
     const status = killedAt < Infinity ? null : await postWebhook(doomed.url, delivery)
-    if (status === null) expect(await postWebhook(heir.url, delivery)).toBeOneOf([200, 202])
+    if (status === null) expect(await postWebhook(survivor.url, delivery)).toBeOneOf([200, 202])
     answered.add(delivery.guid)
     if (answered.size < eventsMin / 2 || killedAt < Infinity) return
     killedAt = Date.now()
     await doomed.kill()
   })
-  const seen = await seenWhenProcessed(heir)
+  const seen = await seenWhenProcessed(survivor)
   expect(checkIntake(plan.events, answered, seen), `seed ${seed}`).toEqual([])
   expect(countInherited(seen, [killedAt]), `seed ${seed}`).toBeGreaterThan(0)
 })

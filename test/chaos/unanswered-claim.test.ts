@@ -24,7 +24,7 @@ let database: TestDatabase
 let holdfast: Holdfast
 let isAway: boolean
 
-/** Background loops stay still: no COMMIT but the claim's own. */
+/** Background loops do not run, so the claim has the only COMMIT. */
 const scheduler: Scheduler = {
   ...systemScheduler,
   after: (ms, task) => systemScheduler.after(isAway ? 0 : ms, task),

@@ -9,10 +9,10 @@ import type { Below } from '../seed.ts'
 
 export const webhookSecret = 'a-webhook-secret-for-chaos'
 
-/** One thing that happened; it may be told of several times. */
+/** One event. GitHub may send several webhooks about it. */
 export interface PlannedEvent {
   readonly pr: number
-  /** The pull request's first is 0. */
+  /** The number of the event in its pull request, from 0. */
   readonly step: number
   readonly baseSha: string
   readonly headSha: string
@@ -28,7 +28,7 @@ export interface PlannedDelivery {
 
 const openAtOnce = 12
 const stepsMax = 6
-/** How many deliveries one may be overtaken by. */
+/** How many webhooks may overtake one. */
 const disorder = 8
 
 interface PullRequest {
@@ -37,7 +37,7 @@ interface PullRequest {
   readonly sent: number
 }
 
-/** Endless: pull requests end and others begin, until `finish`. */
+/** Endless: some pull requests end and others begin, until `finish`. */
 export class WebhookPlan {
   readonly events: PlannedEvent[] = []
   readonly #below: Below
@@ -50,12 +50,12 @@ export class WebhookPlan {
     this.#below = below
   }
 
-  /** Nothing new happens; what is on its way is still to be sent. */
+  /** Ends new events. Webhooks that are not sent yet are still sent. */
   finish(): void {
     this.#finishing = true
   }
 
-  /** Undefined when all is sent. */
+  /** The next webhook; undefined when all are sent. */
   next(): PlannedDelivery | undefined {
     while (!this.#finishing && this.#ahead.length < disorder) this.#ahead.push(...this.#happen())
     return this.#ahead.splice(this.#below(this.#ahead.length), 1)[0]
@@ -99,15 +99,15 @@ function bodyOf({ pr, step, baseSha, headSha }: PlannedEvent): Buffer {
   const example = examples
     .find(({ name }) => name === 'pull_request')
     ?.examples.find((payload) => (payload['action'] as unknown) === action)
-  const known = example?.['pull_request'] as Readonly<Record<string, object>>
+  const recorded = example?.['pull_request'] as Readonly<Record<string, object>>
   const pullRequest = {
-    ...known,
+    ...recorded,
     number: pr,
     state: 'open',
     draft: false,
     updated_at: new Date(Date.UTC(2024, 0, 1) + step * 1000).toISOString(),
-    head: { ...known['head'], sha: headSha },
-    base: { ...known['base'], sha: baseSha },
+    head: { ...recorded['head'], sha: headSha },
+    base: { ...recorded['base'], sha: baseSha },
   }
   const pushed = step === 0 ? {} : { before: headOf(pr, step - 1), after: headSha }
   return Buffer.from(

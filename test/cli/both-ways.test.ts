@@ -10,7 +10,7 @@ import { openStore } from '../../src/open-store.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
 import { loadSettings } from '../../src/settings/load-settings.ts'
 import { Client, newPullRequest } from '../scenarios/client.ts'
-import { databases, type Place } from '../scenarios/place.ts'
+import { databases, type ServerData } from '../scenarios/server-data.ts'
 import { until } from '../scenarios/until.ts'
 import { FakeWorld } from './fake-world.ts'
 import type { Done } from './store-world.ts'
@@ -18,15 +18,15 @@ import type { Done } from './store-world.ts'
 vi.setConfig({ testTimeout: 60_000 })
 const adminToken = 'an-admin-token-for-both-ways'
 
-describe.each(databases)('a command with and without a server on $name', ({ name, makePlace }) => {
-  let place: Place
+describe.each(databases)('a command with and without a server on $name', ({ name, makeData }) => {
+  let serverData: ServerData
   let app: App
   let url = ''
   let admin: Client
   beforeEach(async () => {
-    place = await makePlace()
-    const env = { ...place.env, HOLDFAST_PORT: '0', HOLDFAST_ADMIN_TOKEN: adminToken }
-    const settings = await loadSettings({ env, cwd: place.folder })
+    serverData = await makeData()
+    const env = { ...serverData.env, HOLDFAST_PORT: '0', HOLDFAST_ADMIN_TOKEN: adminToken }
+    const settings = await loadSettings({ env, cwd: serverData.folder })
     const log = pino({ level: 'silent' })
     app = await compose(settings, { adminToken, webhookSecrets: ['s'], log, version: '0.0.0' })
     url = (await app.listen()).url
@@ -34,7 +34,7 @@ describe.each(databases)('a command with and without a server on $name', ({ name
   })
   afterEach(async () => {
     await app.close()
-    await place.remove()
+    await serverData.remove()
   })
 
   async function ask(
@@ -42,7 +42,7 @@ describe.each(databases)('a command with and without a server on $name', ({ name
     argv: readonly string[],
   ): Promise<Done> {
     const world = new FakeWorld()
-    Object.assign(world, { cwd: place.folder, env: { ...place.env, ...env } })
+    Object.assign(world, { cwd: serverData.folder, env: { ...serverData.env, ...env } })
     Object.assign(world.scheduler, systemScheduler)
     world.openStore = (settings) => openStore(settings)
     world.fetch = fetch
@@ -53,7 +53,7 @@ describe.each(databases)('a command with and without a server on $name', ({ name
   const through = (...argv: string[]) =>
     ask({ HOLDFAST_URL: url, HOLDFAST_TOKEN: adminToken }, argv)
 
-  /** Asked again where they differ: the server may have gone on publishing in between. */
+  /** Both are asked again if they differ, because the server may have published in between. */
   async function same(...argv: string[]): Promise<string> {
     const answers = async () => ({ here: await straight(...argv), there: await through(...argv) })
     const isSame = ({ here, there }: Awaited<ReturnType<typeof answers>>): boolean =>
@@ -97,10 +97,10 @@ describe.each(databases)('a command with and without a server on $name', ({ name
     const { id } = (await admin.claim(newPullRequest()('head'))).body.run
     const list = await through('deliveries', '--run', id, '--channel', 'github-status', '--json')
     const [{ id: delivery }] = (JSON.parse(list.stdout) as { items: [{ id: string }] }).items
-    // Sent by now or not: the one is confirmed, the other answers as it is.
+    // It may be sent by now or not: `confirm` ends with SENT in both cases.
     for (const way of [straight, through]) {
-      const told = await way('deliveries', 'confirm', delivery, '--json')
-      expect(JSON.parse(told.stdout)).toMatchObject({ id: delivery, status: 'SENT' })
+      const confirmed = await way('deliveries', 'confirm', delivery, '--json')
+      expect(JSON.parse(confirmed.stdout)).toMatchObject({ id: delivery, status: 'SENT' })
       expect((await way('deliveries', 'retry', delivery)).stderr).toContain('cannot be sent again')
       expect((await way('deliveries', 'retry', '--all', '--json')).stdout).toBe('{"count":0}\n')
     }
@@ -127,7 +127,7 @@ describe.each(databases)('a command with and without a server on $name', ({ name
   })
 
   it('reports the same store in doctor', async () => {
-    // The tests' own cluster forgets what a power cut interrupts, which is what doctor is for.
+    // The tests' cluster does not sync to disk, which doctor reports.
     const problems = name === 'PostgreSQL' ? ['store.durability'] : []
     for (const way of [straight, through]) {
       const { code, stdout } = await way('doctor', '--json')
@@ -143,8 +143,8 @@ describe.each(databases)('a command with and without a server on $name', ({ name
   it('purges and migrates while the server runs', async () => {
     const { id } = (await admin.claim(newPullRequest()('head'))).body.run
     await straight('runs', 'cancel', id)
-    await place.tamper('UPDATE run SET finished_at = 1')
-    // What it announced is sent first; until then it is kept.
+    await serverData.tamper('UPDATE run SET finished_at = 1')
+    // A run is kept until its announcements are sent.
     const purged = () => straight('purge', '--json')
     await until(purged, ({ stdout }) => JSON.parse(stdout).runs === 1)
     expect((await straight('migrate')).stdout).toMatch(/ is up to date: schema \d+\.\n$/)

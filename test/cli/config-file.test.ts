@@ -32,7 +32,7 @@ interface Loaded {
   readonly hint?: string
 }
 
-/** What the folder's settings are, or what is wrong with them, as a process of its own finds. */
+/** Loads the folder's settings in a separate process. Returns them, or what is wrong with them. */
 function load(...named: readonly string[]): Loaded & { readonly stderr: string } {
   const argv = ['--input-type=module', '-e', program, ...named]
   const options = { cwd: folder, env: {}, encoding: 'utf8' } as const

@@ -45,7 +45,7 @@ export class FakeWorld implements World {
     err: (text: string): void => {
       this.stderr += text
     },
-    // Piped, until a test says otherwise.
+    // Standard output is a pipe, unless a test sets this.
     columns: null as number | null,
     colour: false,
     watched: false,
@@ -74,7 +74,7 @@ export class FakeWorld implements World {
     for (const handler of this.stopHandlers) handler(signal)
   }
 
-  /** Resolves when standard output has this text in it. */
+  /** Resolves when standard output contains this text. */
   untilPrinted(text: string): Promise<void> {
     return new Promise((resolve) => {
       const look = (): void => {
@@ -87,7 +87,7 @@ export class FakeWorld implements World {
     })
   }
 
-  /** As `| head` does when it has seen enough. */
+  /** Stops reading, as `| head` does when it has enough lines. */
   stopReading(): void {
     this.#gone.abort()
   }

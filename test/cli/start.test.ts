@@ -101,7 +101,7 @@ describe('an older Node', () => {
 })
 
 describe('compiled code', () => {
-  /** An installation of its own, whose program only tells where compiled code is kept. */
+  /** A separate installation whose program only prints where compiled code is kept. */
   function install(name: string) {
     const packages = join(folder, name, 'node_modules')
     const root = join(packages, 'holdfast')

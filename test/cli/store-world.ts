@@ -12,7 +12,7 @@ export interface StoreWorld {
   readonly world: FakeWorld
   readonly store: Store
   readonly runs: RunsService
-  /** Runs a command and answers what it did, forgetting what was printed before. */
+  /** Runs a command and returns only what this command printed, with its exit code. */
   readonly command: (...argv: readonly string[]) => Promise<Done>
   readonly close: () => Promise<void>
 }
@@ -25,7 +25,8 @@ export interface Done {
 
 export async function storeWorld(): Promise<StoreWorld> {
   const world = new FakeWorld()
-  world.openStore = (settings) => openStore(settings)
+  world.openStore = (settings, { migrate } = {}) =>
+    openStore(settings, migrate === undefined ? {} : { migrate })
   // A following command waits between two looks.
   Object.assign(world.scheduler, systemScheduler)
   const settings = await loadSettings({ env: world.env, cwd: world.cwd })

@@ -19,7 +19,7 @@ export const policy: RunPolicy = {
 
 let made = 0
 
-/** A text no other test uses. */
+/** A text that no other test uses. */
 export function unique(what: string): string {
   made += 1
   return `${what}-${made}`
@@ -58,7 +58,7 @@ const anyClaim: Omit<Claim, 'repo' | 'subjectName' | 'key' | 'pair' | 'lease'> =
 export interface PullRequestNames {
   readonly repo: string
   readonly pr: number
-  /** Short words; the claim has full shas made of them. */
+  /** Short words, from which the claim builds full shas. */
   readonly head: string
   readonly base?: string
 }
@@ -99,7 +99,7 @@ interface Held {
   readonly lease: LeaseHandle | null
 }
 
-/** What the holder of this answer sends. */
+/** The completion that the holder of this answer sends. */
 export function holderOf({ run, lease }: Held): HolderRequest {
   if (run === null || lease === null) throw new Error('nobody holds this')
   return { runId: run.id, leaseHash: hashSecret(lease.secret), leaseMs: null, actor: 'holder' }

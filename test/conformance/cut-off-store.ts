@@ -1,4 +1,4 @@
-/** A store on either database, of which a test cuts a transaction off at the statement it names. */
+/** A store on either database. A test can cut off its transaction at a given statement. */
 import type { Driver } from '../../src/stores/driver.ts'
 import { openPostgresDriver } from '../../src/stores/open-postgres.ts'
 import { openSqliteDriver } from '../../src/stores/open-sqlite.ts'
@@ -38,13 +38,13 @@ export const eitherDatabase = [
 
 export interface CutOffWorld {
   readonly world: World
-  /** How many statements go through before one is cut off; below zero none is. */
+  /** How many statements succeed before one is cut off; below zero, none is cut off. */
   readonly cut: { left: number }
-  /** Cuts a verb off after so many statements; false once it gets through before that. */
+  /** Cuts a verb off after this many statements. Returns false if the verb ended before that. */
   readonly isCutOffAfter: (statements: number, verb: () => Promise<unknown>) => Promise<boolean>
 }
 
-/** A fresh one for each test. `watch` sees every statement before it may be cut off. */
+/** A new store for each test. `watch` sees every statement before it may be cut off. */
 export function useCutOffStore(
   open: OpenDriver,
   watch: (driver: Driver) => Driver = (driver) => driver,

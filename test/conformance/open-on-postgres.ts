@@ -1,4 +1,4 @@
-/** Opens stores on PostgreSQL for the conformance suites, every world in a database of its own. */
+/** Opens stores on PostgreSQL for the conformance suites, each world in its own database. */
 import { openPostgres } from '../../src/stores/open-postgres.ts'
 import { migratedDatabase } from '../postgres/fresh-database.ts'
 import type { OpenStore } from './world.ts'

@@ -1,4 +1,4 @@
-/** How a database would carry out the statements of our verbs. */
+/** The plans that a database makes for the statements of our verbs. */
 import type { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { afterAll, beforeAll } from 'vitest'
@@ -7,7 +7,7 @@ import type { Row, Sql, Verb } from '../../src/stores/sql.ts'
 import { machine } from '../chaos/open-store.ts'
 import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
 
-/** Every statement of verbs that find nothing, or what `rowsOf` makes up for each statement. */
+/** Every statement of the verbs. Each statement finds no rows, or those of `rowsOf`. */
 export function statementsOf(
   verbs: Readonly<Record<string, Verb<unknown>>>,
   rowsOf: (statement: number) => readonly Row[] = () => [],
@@ -25,7 +25,7 @@ function allOf(verb: Verb<unknown>, rowsOf: (statement: number) => readonly Row[
   return found
 }
 
-/** `n(i)` counts from 1 to `count`. */
+/** A table `n(i)` that counts from 1 to `count`. */
 export const numbersTo = (count: number): string =>
   `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})`
 
@@ -43,7 +43,9 @@ export interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
-/** A database of the tests around it, filled once; answers what a statement did there. */
+/**
+ * A database for the surrounding tests, filled once. Returns how a statement was carried out there.
+ */
 export function usePostgresPlans(
   fill: readonly string[],
 ): (statement: Sql) => Promise<readonly PlanNode[]> {

@@ -9,12 +9,12 @@ import { migratedDatabase } from '../postgres/fresh-database.ts'
 import { machineWith, type TestClock } from './world.ts'
 
 export interface SharedDatabase {
-  /** `serves`: as a server does, of which a SQLite file takes one at a time. */
+  /** `serves`: opens it as a server. A SQLite file accepts one server at a time. */
   open(clock: TestClock, serves?: boolean): Promise<Store>
   remove(): Promise<void>
 }
 
-/** For `describe.each`: each database by its name, with what makes one. */
+/** For `describe.each`: the name of each database, and what creates one. */
 export const sharedDatabases = [
   ['SQLite', onSqlite],
   ['PostgreSQL', onPostgres],

@@ -46,7 +46,7 @@ import { unattended } from './runs/unattended.suite.ts'
 import { vitals } from './upkeep/vitals.suite.ts'
 import type { OpenStore } from './world.ts'
 
-/** Apart, so that several workers can share them where a database is slow. */
+/** Separate parts, so that several workers can share them if a database is slow. */
 const parts = {
   runs(open: OpenStore) {
     describe('the claim table', () => claimTable(open))
@@ -59,7 +59,7 @@ const parts = {
     describe('a token', () => tokens(open))
     describe('a repeated request', () => idempotency(open))
     describe('a claim whose answer was lost', () => unansweredClaims(open))
-    describe('requests that cross', () => crossing(open))
+    describe('requests at the same time', () => crossing(open))
     describe('the run verbs', () => runVerbs(open))
     describe('in any order', () => anyOrder(open))
   },
@@ -73,13 +73,13 @@ const parts = {
     describe('catching up', () => catchingUp(open))
   },
   upkeep(open: OpenStore) {
-    describe('an absence', () => continuity(open))
+    describe('the absence of a server', () => continuity(open))
     describe('a clock that is set back', () => clockSetBack(open))
     describe('retention', () => purging(open))
     describe('lists', () => lists(open))
     describe('the order of the audit', () => auditOrder(open))
     describe('the cause of an audit row', () => auditCauses(open))
-    describe('the vitals of a store', () => vitals(open))
+    describe('the vital signs of a store', () => vitals(open))
   },
   outbox(open: OpenStore) {
     describe('what a run announces', () => announcing(open))

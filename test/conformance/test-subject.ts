@@ -1,6 +1,6 @@
 /**
- * One subject of a test's own: a pull request whose heads are named by short words, or a job's
- * subject whose keys are. Knows how to bring a key into every state that can be reached.
+ * A subject that only one test uses: a pull request whose heads have short names, or the subject of
+ * a job whose keys have them. It can put a key into every state that can be reached.
  */
 import type { AuditRow } from '../../src/domain/audit.ts'
 import type { Claim } from '../../src/domain/claim.ts'
@@ -20,11 +20,11 @@ import type { World } from './world.ts'
 
 export type Kind = 'pull request' | 'job'
 
-export const activeWays = ['pending', 'running', 'expired'] as const
-export const endedWays = ['succeeded', 'failed', 'cancelled', 'skipped'] as const
-/** How a current key can stand; `expired` is running with a lease that ran out. */
-export const ways = [...activeWays, ...endedWays] as const
-export type Way = (typeof ways)[number]
+export const activeStates = ['pending', 'running', 'expired'] as const
+export const endedStates = ['succeeded', 'failed', 'cancelled', 'skipped'] as const
+/** The states of a current key. `expired` is running with an expired lease. */
+export const keyStates = [...activeStates, ...endedStates] as const
+export type KeyState = (typeof keyStates)[number]
 
 export interface TestSubjectOptions extends Partial<RunPolicy> {
   readonly kind?: Kind
@@ -40,11 +40,11 @@ export class TestSubject {
   #subjectId: string | null = null
 
   constructor(world: World, options: TestSubjectOptions = {}) {
-    const { kind = 'pull request', ...rest } = options
+    const { kind = 'pull request', ...other } = options
     const onNewer: OnNewer = kind === 'pull request' ? 'supersede' : 'queue'
     this.world = world
     this.kind = kind
-    this.policy = { ...policy, onNewer, ...rest }
+    this.policy = { ...policy, onNewer, ...other }
   }
 
   claimOf(name: string, over: Partial<Claim> = {}): Claim {
@@ -59,7 +59,7 @@ export class TestSubject {
     return answer
   }
 
-  /** As a worker: the pending run of this subject that has waited longest. */
+  /** Leases, as a worker, the pending run of this subject that has waited longest. */
   async lease(): Promise<LeaseAnswer | null> {
     return await this.world.store.runs.lease(leaseRequest({ types: [this.type] }), null)
   }
@@ -69,12 +69,12 @@ export class TestSubject {
   }
 
   /** Claims a key and brings it into this state. */
-  async bring(name: string, way: Way, over: Partial<Claim> = {}): Promise<ClaimAnswer> {
-    if (way === 'pending') return await this.claim(name, { ...over, lease: null })
+  async putInState(name: string, state: KeyState, over: Partial<Claim> = {}): Promise<ClaimAnswer> {
+    if (state === 'pending') return await this.claim(name, { ...over, lease: null })
     const answer = await this.claim(name, over)
-    if (way === 'expired') this.world.clock.move(leaseMs)
-    else if (way === 'cancelled') await this.world.store.runs.cancel(answer.run!.id, 'test', null)
-    else if (way !== 'running') await this.complete(answer, way)
+    if (state === 'expired') this.world.clock.move(leaseMs)
+    else if (state === 'cancelled') await this.world.store.runs.cancel(answer.run!.id, 'test', null)
+    else if (state !== 'running') await this.complete(answer, state)
     return answer
   }
 

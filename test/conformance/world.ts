@@ -1,10 +1,10 @@
 /**
- * One store under test, with its time in the test's hand: the clock stands still until a test
- * moves it, and background loops never fire.
+ * A store under test whose time the test controls: the clock does not move until a test moves it,
+ * and background loops never fire.
  *
  * On SQLite the store's clock is this machine's. On PostgreSQL it is the server's, measured when
- * the store opens and carried on by this machine's monotonic clock. Moving both wall and monotonic
- * time therefore moves either store; tests speak of times relative to `store.now()` only.
+ * the store opens and continued by this machine's monotonic clock. Moving both wall and monotonic
+ * time therefore moves either store. Tests use only times relative to `store.now()`.
  */
 import {
   unknownChannel,
@@ -24,7 +24,7 @@ export interface OpenedStore {
   close(): Promise<void>
 }
 
-/** Opens a store over an empty database of its own. */
+/** Opens a store on its own, empty database. */
 export type OpenStore = (machine: StoreMachine) => Promise<OpenedStore>
 
 export interface World {
@@ -42,12 +42,12 @@ export class TestClock implements Clock {
   #movedMs = 0
   #opening = false
 
-  /** The two differ by the same at every moment: a store must not take it for a jump. */
+  /** The difference between the two clocks never changes, so a store sees no jump. */
   wallMs(): number {
     return Date.UTC(2026, 0, 1) + this.monotonicMs()
   }
 
-  /** Not moved while a store opens, so that a server's time is measured from where it was. */
+  /** Zero while a store opens, so that the server's time is measured from the same start. */
   monotonicMs(): number {
     return this.#opening ? 0 : this.#movedMs
   }
@@ -71,14 +71,14 @@ const stillScheduler: Scheduler = {
   afterInBackground: () => () => undefined,
 }
 
-/** A channel to addresses that nobody serves: what is sent there waits. */
-export const letters: ChannelDeclaration = {
+/** A channel to addresses, without a publisher: what is sent there waits. */
+export const addressChannel: ChannelDeclaration = {
   ...unknownChannel('letters'),
   place: 'address',
 }
 
 export function machineWith(clock: Clock): StoreMachine {
-  const channels = [...githubDeclarations, letters]
+  const channels = [...githubDeclarations, addressChannel]
   return { clock, random: seededChance(), scheduler: stillScheduler, channels }
 }
 
@@ -88,7 +88,7 @@ export async function openWorld(open: OpenStore): Promise<World> {
   return { store: opened.store, clock, close: () => opened.close() }
 }
 
-/** One world for the tests of a group, which keep apart by names of their own. */
+/** One world for all tests of a group, which use different names. */
 export function useWorld(open: OpenStore): () => World {
   let world: World | undefined
   beforeAll(async () => {
@@ -101,7 +101,7 @@ export function useWorld(open: OpenStore): () => World {
   }
 }
 
-/** A world of its own for each test of a group, under one name: it is there while a test runs. */
+/** A new world for each test of a group. It exists only while a test runs. */
 export function useFreshWorld(makeWorld: () => Promise<World>): World {
   let world: World | undefined
   beforeEach(async () => {

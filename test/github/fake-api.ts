@@ -1,6 +1,6 @@
 /**
- * A GitHub on a loopback port that says what a test scripts, over real connections. A call that is
- * not scripted is a 500, which no test takes for an answer of GitHub's.
+ * A GitHub on a loopback port that returns what a test scripts, over real connections. A call that
+ * is not scripted is a 500, which no test accepts as an answer of GitHub.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,14 +10,14 @@ export interface Seen {
   readonly method: string
   readonly path: string
   readonly headers: IncomingMessage['headers']
-  /** The JSON that was sent; null without. */
+  /** The JSON that was sent; null without a body. */
   readonly body: unknown
 }
 
-export interface Said {
+export interface FakeAnswer {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent as it is when a text, else as JSON. */
+  /** A text is sent unchanged, anything else as JSON. */
   readonly body?: unknown
 }
 
@@ -26,16 +26,16 @@ export type Answering = (response: ServerResponse, seen: Seen) => void
 export interface FakeApi {
   readonly url: string
   readonly seen: readonly Seen[]
-  /** `METHOD /path`, as they came. */
+  /** Each request as `METHOD /path`, in the order of arrival. */
   calls(): string[]
-  /** Several answers are given one after the other, and the last one from then on. */
-  on(call: string, ...answers: readonly (Said | Answering)[]): void
+  /** Several answers are returned one after the other, and the last one from then on. */
+  on(call: string, ...answers: readonly (FakeAnswer | Answering)[]): void
   close(): Promise<void>
 }
 
 export async function startFakeApi(): Promise<FakeApi> {
   const seen: Seen[] = []
-  const scripts = new Map<string, (Said | Answering)[]>()
+  const scripts = new Map<string, (FakeAnswer | Answering)[]>()
   const server = createServer((request, response) => {
     void text(request).then((sent) => answer(request, sent, response))
   })
@@ -64,7 +64,10 @@ export async function startFakeApi(): Promise<FakeApi> {
   }
 }
 
-export function say(response: ServerResponse, { status = 200, headers, body = {} }: Said): void {
+export function say(
+  response: ServerResponse,
+  { status = 200, headers, body = {} }: FakeAnswer,
+): void {
   const isText = typeof body === 'string'
   const type = isText ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8'
   response.writeHead(status, {

@@ -1,6 +1,6 @@
 /**
- * The real client with hands on its clock and its deadlines, and everything it logs. Time stands
- * still unless a test moves it.
+ * The real client, with a clock and deadlines that the test controls, and everything that it logs.
+ * Time does not pass unless a test moves it.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import type { RepositoryRef } from '../../src/github.ts'
@@ -9,7 +9,7 @@ import type { Log } from '../../src/log.ts'
 import type { Scheduler } from '../../src/scheduler.ts'
 import { seededChance } from '../seed.ts'
 
-/** Whose id is not known yet. */
+/** A repository whose id is not known yet. */
 export const named = (repo: string): RepositoryRef => ({ repo, repoGithubId: null })
 
 export const theToken = 'ghp_topsecretpersonaltoken0123456789'
@@ -18,11 +18,11 @@ const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 20
 export const appKeyPem = privateKey.export({ type: 'pkcs1', format: 'pem' }) as string
 export const appPublicKey = publicKey
 
-/** As GitHub makes them since 2026: the App's id, then a signed text of some 500 characters. */
+/** As GitHub creates them since 2026: the App's id, then a signed text of about 500 characters. */
 export const longToken = (mark: string) =>
   `ghs_12_${mark}${'h'.repeat(36)}.${'p'.repeat(240)}.${'s'.repeat(240)}`
 
-export class HandClock {
+export class ManualClock {
   wall = Date.parse('2026-11-15T12:00:00Z')
   monotonic = 0
   wallMs = () => this.wall
@@ -34,7 +34,7 @@ export class HandClock {
 }
 
 /** Timers run when a test fires them. */
-export class HandScheduler implements Scheduler {
+export class ManualScheduler implements Scheduler {
   readonly timers = new Map<() => void, number>()
   soon = (task: () => void) => void setImmediate(task)
   after = (ms: number, task: () => void) => {
@@ -51,8 +51,8 @@ export function clientOf(url: string, options: Partial<GitHubOptions> = {}) {
   const lines: unknown[][] = []
   const keep = (...line: unknown[]) => void lines.push(line)
   const log = { debug: keep, info: keep, warn: keep, error: keep } as unknown as Log
-  const clock = new HandClock()
-  const scheduler = new HandScheduler()
+  const clock = new ManualClock()
+  const scheduler = new ManualScheduler()
   const github = createGitHub({
     credentials: { token: theToken },
     apiUrl: url,

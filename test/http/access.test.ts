@@ -1,7 +1,7 @@
 /**
- * Goal: nobody reaches what is not theirs, and nobody without a token learns what exists.
- * Method: every endpoint the server has is asked with every kind of token; what each scope should
- * reach is written down here once more, so that a slip in a route's own declaration is found.
+ * Goal: every token reaches only what it may, and without a token nobody learns what exists.
+ * Method: every endpoint of the server is called with every kind of token. What each scope may
+ * reach is written here a second time, so that a mistake in a route's own declaration is found.
  */
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Run } from '../../src/domain/run.ts'
@@ -31,7 +31,10 @@ afterAll(() => server.close())
 const readers = ['operator', 'worker', 'read'] as const
 const anyone = ['operator', 'worker', 'read', 'bot:telegram'] as const
 
-/** Who reaches what besides the admin; `run` is the run's own token, `signed` takes no token. */
+/**
+ * Which scopes reach each endpoint besides the admin; `run` is the run's own token, and `signed`
+ * takes no token.
+ */
 const reach: Readonly<Record<string, readonly string[] | 'public' | 'signed'>> = {
   'POST /v1/runs': ['worker'],
   'POST /v1/runs/lease': ['worker'],
@@ -83,11 +86,11 @@ const call = (endpoint: Endpoint, token: string | null, id = theRunId) =>
   })
 
 describe('every endpoint', () => {
-  test('is written down with who reaches it', () => {
+  test('is listed here with the scopes that reach it', () => {
     expect([...new Set(server.endpoints.map(named))].sort()).toEqual(Object.keys(reach).sort())
   })
 
-  test('says 401 to no token and to wrong ones, and looks nothing up', async () => {
+  test('answers 401 without a token or with a wrong one, and reads nothing', async () => {
     const wrong = [
       null,
       'guess',
@@ -110,7 +113,7 @@ describe('every endpoint', () => {
     expect(fakes.changes).toEqual([])
   })
 
-  test.each([...scopes, 'run'])('is reached by scope %s only where it should be', async (scope) => {
+  test.each([...scopes, 'run'])('is reached by the scope %s only if it may be', async (scope) => {
     const token = scope === 'run' ? theRunToken : tokenOf(scope as (typeof scopes)[number])
     for (const endpoint of server.endpoints) {
       const allowed = reach[named(endpoint)]
@@ -135,7 +138,7 @@ describe('every endpoint', () => {
     expect(fakes.changes).toEqual([])
   })
 
-  test('of another run is closed to a run token, also when there is no such run', async () => {
+  test('of another run is closed to a run token, even if that run does not exist', async () => {
     for (const endpoint of server.endpoints) {
       if (!endpoint.url.includes('/runs/:id')) continue
       expect((await call(endpoint, theRunToken, 'run_other')).statusCode).toBe(403)
@@ -147,7 +150,7 @@ describe('a refusal', () => {
   const refused = async (url: string, token: string, method: 'GET' | 'POST' = 'GET') =>
     problemOf(await server.inject({ method, url, headers: bearer(token) }))
 
-  test('names the scopes that would do and the one that was sent', async () => {
+  test('names the scopes that would be sufficient and the one that was sent', async () => {
     const claim = await refused('/v1/runs', tokenOf('read'), 'POST')
     expect(claim.detail).toBe(
       'This needs a token with the scope admin or worker; yours has the scope read.',
@@ -166,7 +169,7 @@ describe('a refusal', () => {
   })
 })
 
-test('a browser at the front door is sent to the reference, everybody else gets 401', async () => {
+test('a browser at the root is redirected to the reference, all others get 401', async () => {
   const browser = { accept: 'text/html,application/xhtml+xml' }
   const sent = await server.inject({ url: '/?x=1', headers: browser })
   expect([sent.statusCode, sent.headers['location']]).toEqual([302, '/docs'])
@@ -271,13 +274,13 @@ describe('a run token', () => {
   }
   const past = { leaseHash: hashSecret('another'), pastLeaseHashes: `x ${theRun.leaseHash}` }
 
-  test('is good while its lease is the newest, expired or not', async () => {
+  test('is valid while its lease is the newest, expired or not', async () => {
     expect(await ask({})).toBe(200)
     expect(await ask({ leaseExpiresAt: 0 })).toBe(200)
     expect(await ask({ state: 'waiting' })).toBe(200)
   })
 
-  test('is told that the run is superseded or has another holder', async () => {
+  test('gets the answer that the run is superseded or has another holder', async () => {
     expect(await ask({ state: 'superseded' })).toEqual([409, 'superseded'])
     expect(await ask({ ...past })).toEqual([409, 'lease_lost'])
     expect(await ask({ ...past, leaseHash: null, state: 'pending' })).toEqual([409, 'lease_lost'])
@@ -299,7 +302,7 @@ describe('a run token', () => {
     expect(await ask(nextRound)).toEqual([409, 'lease_lost'])
   })
 
-  test('that was never its own is 401 whatever the run’s state', async () => {
+  test('with a lease that the run never had is 401, whatever the run’s state', async () => {
     const other = { leaseHash: hashSecret('another') }
     for (const state of ['running', 'superseded', 'succeeded'] as const) {
       expect(await ask({ ...other, state }, 'POST', complete)).toEqual([401, 'unauthorized'])
@@ -307,7 +310,7 @@ describe('a run token', () => {
   })
 })
 
-test('a body is not even read when the scope does not reach', async () => {
+test('a body is not read if the scope is insufficient', async () => {
   const answer = await server.inject({
     method: 'POST',
     url: '/v1/runs',

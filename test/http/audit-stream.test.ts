@@ -1,8 +1,8 @@
 /**
- * Goal: the event stream says what was committed, from where a reader asks for it, in the form that
- * every reader of server-sent events knows, and holds nobody up.
- * Method: a real server on a real port. What the store holds is made by hand, so that every row is
- * known; test/scenarios/audit-stream.test.ts has the whole program.
+ * Goal: the event stream sends the committed audit rows, from the position that a reader asks for,
+ * as standard server-sent events, and a slow reader delays nobody.
+ * Method: a real server on a real port. The rows in the store are made by hand, so that each is
+ * known; test/scenarios/audit-stream.test.ts tests the whole program.
  */
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
@@ -26,7 +26,7 @@ const row = (order: number, data: Record<string, unknown> = {}): AuditRow => ({
   data,
 })
 
-/** Fifty megabytes. */
+/** Fifty megabytes of rows. */
 const plenty = Array.from({ length: 10_000 }, (_, i) => row(i + 1, { text: 'x'.repeat(5000) }))
 
 let rows: AuditRow[]
@@ -67,15 +67,15 @@ async function open(query = '', headers: Record<string, string> = {}) {
   expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
   const texts = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
   const found: string[] = []
-  let rest = ''
+  let unread = ''
   return {
-    /** The next so many blocks. */
+    /** The next `count` blocks. */
     async blocks(count: number): Promise<string[]> {
       while (found.length < count) {
         const { value, done } = await texts.read()
         if (done) throw new Error(`it ended after ${found.length} blocks`)
-        const parts = (rest + value).split('\n\n')
-        rest = parts.pop() ?? ''
+        const parts = (unread + value).split('\n\n')
+        unread = parts.pop() ?? ''
         found.push(...parts)
       }
       return found.splice(0, count)
@@ -86,7 +86,7 @@ async function open(query = '', headers: Record<string, string> = {}) {
 }
 
 describe('a reader', () => {
-  test('is told at once where it is, then what happens from now on', async () => {
+  test('gets its position at once, then each new row', async () => {
     rows.push(row(1), row(2))
     const stream = await open()
     expect(await stream.blocks(1)).toEqual(['id: 2\nevent: ping\ndata: {}'])
@@ -107,7 +107,7 @@ describe('a reader', () => {
     ['the header', '', { 'last-event-id': '1' }],
     ['the address', '?after=1', {}],
     ['both, and the header counts', '?after=0', { 'last-event-id': '1' }],
-  ])('goes on after the place that is named by %s', async (_name, query, headers) => {
+  ])('continues after the position in %s', async (_name, query, headers) => {
     rows.push(row(1), row(2), row(3))
     const stream = await open(query, headers)
     const blocks = await stream.blocks(3)
@@ -116,7 +116,7 @@ describe('a reader', () => {
   })
 
   test.each(['x', '', '1.5', '-', '9'.repeat(30)])(
-    'is refused with 400 for the place "%s"',
+    'is refused with 400 for the position "%s"',
     async (place) => {
       const headers = { 'last-event-id': place }
       const byHeader = problemOf(await ask(server, { url: '/v1/audit/stream', headers }))
@@ -129,11 +129,11 @@ describe('a reader', () => {
     },
   )
 
-  test('that does not read is not read for', async () => {
+  test('that does not read causes no reads of the store', async () => {
     rows.push(...plenty)
     const socket = await silentReader()
     await readAll()
-    // The machine's own buffers take a few pages.
+    // The buffers of the operating system take a few pages.
     expect(reads).toBeLessThan(plenty.length / 100 + 50)
     socket.destroy()
   })
@@ -153,7 +153,7 @@ describe('a server that stops', () => {
   })
 })
 
-/** Asks for everything and reads nothing. */
+/** Asks for all rows and reads nothing. */
 async function silentReader(): Promise<Socket> {
   const socket = connect(port(), '127.0.0.1')
   socket.on('error', () => undefined)
@@ -164,7 +164,7 @@ async function silentReader(): Promise<Socket> {
   return socket
 }
 
-/** By then a reader beside it could have had everything too. */
+/** Reads all rows. In this time another reader could have read all of them, too. */
 async function readAll() {
   const stream = await open('?after=0')
   await stream.blocks(1 + plenty.length)

@@ -1,8 +1,9 @@
 /**
- * Goal: bad input of any kind is a 4xx problem that names the field, never a 500, never a change.
- * Method: a valid request is made for every endpoint of the server from its schema, then bent in
- * one place at a time; on top of that, random JSON. Runs are asked for by an id that is not there,
- * so that even what slips through has nothing to change.
+ * Goal: invalid input of any kind gets a 4xx problem that names the field, never a 500, and changes
+ * nothing.
+ * Method: for every endpoint a valid request is built from its schema, then made invalid in one
+ * place at a time; in addition, random JSON. Runs have ids that do not exist, so that even a
+ * request that is accepted by mistake changes nothing.
  */
 import fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
@@ -46,7 +47,7 @@ function sendText(endpoint: Endpoint, payload: string | Buffer, headers = {}) {
   })
 }
 
-/** The status, after checking that the answer is a problem that names the field. */
+/** Returns the status, after checking that the answer is a problem that names the field. */
 async function refusalOf(answer: Promise<Answer>, field: string): Promise<number> {
   const { status, errors, detail } = problemOf(await answer)
   const fields = errors?.map((error) => error.field) ?? []
@@ -56,7 +57,7 @@ async function refusalOf(answer: Promise<Answer>, field: string): Promise<number
   return status
 }
 
-/** Each field of each form of the body, with a body that is valid but for what is put there. */
+/** Each field of each form of the body, with a body that is valid except for this field. */
 function fieldsOf(endpoint: Endpoint) {
   return shapesOf(endpoint.schema.body).flatMap((form) =>
     Object.entries(form.properties ?? {}).map(([name, shape]) => {
@@ -94,7 +95,7 @@ describe.each(cases(withBody))('the body of %s', (_name, endpoint) => {
   const schema = endpoint.schema.body as z.ZodType
   const fields = fieldsOf(endpoint)
 
-  test('is accepted by its schema in the form the other tests bend', () => {
+  test('is accepted by its schema in the form that the other tests change', () => {
     for (const form of shapesOf(schema)) expect(accepts(schema, sampleOf(form))).toBe(true)
   })
 
@@ -111,13 +112,14 @@ describe.each(cases(withBody))('the body of %s', (_name, endpoint) => {
     for (const { name, valid, required } of fields) {
       if (!required) continue
       const { [name]: _left, ...rest } = valid
-      // Without its key, a job is taken for the other form of a claim, which names what that lacks.
+      // Without its key, a job is read as the other form of a claim, and the error names the fields
+      // that this form requires.
       const status = problemOf(await sendJson(endpoint, rest)).status
       expect(status).toBe(400)
     }
   })
 
-  test('is refused with 400 for fields nobody knows', async () => {
+  test('is refused with 400 for unknown fields', async () => {
     for (const form of shapesOf(schema)) {
       for (const name of ['Repo', 'constructor', 'x'.repeat(5000), 'a\u0000b', '']) {
         const body = { ...(sampleOf(form) as object), [name]: 1 }
@@ -130,7 +132,7 @@ describe.each(cases(withBody))('the body of %s', (_name, endpoint) => {
     expect(({} as { x?: unknown }).x).toBeUndefined()
   })
 
-  test('is refused with 422 for texts too long, empty or with control characters', async () => {
+  test('is refused with 422 for long or empty texts and control characters', async () => {
     for (const { name, shape, bent } of fields) {
       if (shape.type !== 'string') continue
       const single = ['', 'a\nb', 'a\u001b[31m', 'a\u007f', 'a\u2028b', '\u0085']
@@ -155,7 +157,7 @@ describe.each(cases(withBody))('the body of %s', (_name, endpoint) => {
     }
   })
 
-  test('is refused with 422 for JSON too large or that would not come back as sent', async () => {
+  test('is refused with 422 for JSON that is too large or cannot be stored unchanged', async () => {
     for (const { name, shape, valid, bent } of fields) {
       if (!isAny(shape)) continue
       expect(await refusalOf(sendJson(endpoint, bent('x'.repeat(262_143))), name)).toBe(422)
@@ -164,7 +166,7 @@ describe.each(cases(withBody))('the body of %s', (_name, endpoint) => {
     }
   })
 
-  test('is refused when it is no JSON object in UTF-8 of a bearable size', async () => {
+  test('is refused if it is not a JSON object in UTF-8 within the size limit', async () => {
     const status = async (payload: string | Buffer, headers = {}) =>
       problemOf(await sendText(endpoint, payload, headers)).status
     for (const text of [
@@ -197,7 +199,7 @@ describe.each(cases(withBody))('the body of %s', (_name, endpoint) => {
     expect(problemOf(untyped)).toMatchObject({ status: 400, code: 'content_type_missing' })
   })
 
-  test('is refused whatever JSON it is', async () => {
+  test('is refused if it is random JSON', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), async (body) => {
         if (accepts(schema, body)) return
@@ -207,7 +209,7 @@ describe.each(cases(withBody))('the body of %s', (_name, endpoint) => {
     )
   })
 
-  test('is refused with any JSON in any of its fields, or taken as it is', async () => {
+  test('is refused with random JSON in any of its fields, or accepted unchanged', async () => {
     if (fields.length === 0) return
     const bending = fc.tuple(fc.constantFrom(...fields), fc.jsonValue())
     await fc.assert(
@@ -222,7 +224,7 @@ describe.each(cases(withBody))('the body of %s', (_name, endpoint) => {
 })
 
 describe.each(cases(closed))('%s', (_name, endpoint) => {
-  test('refuses query parameters it does not know', async () => {
+  test('refuses unknown query parameters', async () => {
     for (const name of ['unknown', '__proto__', 'constructor', 'LIMIT', '%ff']) {
       const status = await refusalOf(sendPath(endpoint, 'run_none', `?${name}=1`), name)
       expect(status).toBe(400)
@@ -240,7 +242,7 @@ describe.each(cases(closed))('%s', (_name, endpoint) => {
     }
   })
 
-  test('refuses an idempotency key that is none', async () => {
+  test('refuses an invalid idempotency key', async () => {
     if (endpoint.method !== 'POST') return
     for (const key of ['', ' ', 'a b', 'x'.repeat(256), 'schlüssel']) {
       const answer = send(endpoint, { headers: { 'idempotency-key': key } })
@@ -248,7 +250,7 @@ describe.each(cases(closed))('%s', (_name, endpoint) => {
     }
   })
 
-  test('does not ignore a body it does not take', async () => {
+  test('refuses a body if it takes none', async () => {
     if (endpoint.schema.body !== undefined || endpoint.method === 'GET') return
     expect(await refusalOf(sendJson(endpoint, { really: true }), 'body')).toBe(400)
   })

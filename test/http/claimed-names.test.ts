@@ -1,6 +1,6 @@
 /**
  * Goal: a claim over HTTP with the `repo_id` of another repository is refused, with a hint that
- * leads into no wrong repository; a right one is taken, also in a sandbox, where all are right.
+ * leads to no wrong repository. A right id is accepted, also in a sandbox, where every id is right.
  * Method: a whole server over real sockets, against the simulated GitHub over HTTP.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -54,14 +54,14 @@ it('with another id than GitHub’s is a 409, and the name keeps its meaning', a
   expect(body.hint).toMatch(/repository\.full_name and repository\.id/)
   expect(body.hint).not.toContain('leave')
   expect((await claim({ repo_id: id })).status).toBe(201)
-  const known = await server.app.store.repositories.getByName(name)
-  expect(known).toMatchObject({ githubId: id })
+  const repository = await server.app.store.repositories.getByName(name)
+  expect(repository).toMatchObject({ githubId: id })
 })
 
-it('is believed in a sandbox', async () => {
+it('is accepted in a sandbox', async () => {
   server = await openLiveServer({ folder, env: sandbox() })
   expect((await claim({ repo_id: 77 })).status).toBe(201)
-  const known = await server.app.store.repositories.getByName(name)
-  expect(known).toMatchObject({ githubId: 77 })
+  const repository = await server.app.store.repositories.getByName(name)
+  expect(repository).toMatchObject({ githubId: 77 })
   expect(await server.app.store.repositories.nameKnowledge(name, 77)).toBe('known')
 })

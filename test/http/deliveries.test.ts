@@ -1,6 +1,6 @@
 /**
- * Goal: what a run says of itself, and what operators see and say of deliveries, reaches the store
- * as it was meant and is shown as the contract spells it.
+ * Goal: what a run reports and publishes, and what operators do with deliveries, reaches the store
+ * unchanged and is returned in the form of the contract.
  */
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { ConflictError } from '../../src/errors.ts'
@@ -65,7 +65,7 @@ describe('a status', () => {
   const report = (body: object, token?: string) =>
     send('POST', `/v1/runs/${theRunId}/status`, body, token)
 
-  test('is trimmed, on one line, and told as it is shown', async () => {
+  test('is trimmed, on one line, and returned as it is shown', async () => {
     const answer = await report({ status: '  Reading\r\nthe diff\t', lease_token: 'hfl_x' })
     expect(answer.statusCode).toBe(200)
     expect(answer.json()).toEqual({ status: 'ok', reported_status: 'Reading the diff' })
@@ -91,7 +91,7 @@ describe('a status', () => {
     expect((await report({ status: `${status}!` })).statusCode).toBe(422)
   })
 
-  test('of a worker names its lease, a run token is one, and operators need none', async () => {
+  test('needs a lease token of a worker, a run token, or an operator', async () => {
     const refused = await report({ status: 'x' }, tokenOf('worker'))
     expect(problemOf(refused)).toMatchObject({ status: 422, errors: [{ field: 'lease_token' }] })
     const own = { status: 'x', lease_token: leaseToken(leaseSecret) }
@@ -112,7 +112,7 @@ describe('a status', () => {
     ])
   })
 
-  test('carries a key that belongs to the run, whoever sends it', async () => {
+  test('has an idempotency key that belongs to the run, whoever sends it', async () => {
     const body = { status: 'x', idempotency_key: 'k1' }
     await report(body, theRunToken)
     await report(body, tokenOf('operator'))
@@ -128,7 +128,7 @@ describe('a status', () => {
   })
 })
 
-describe('something of the run', () => {
+describe('an output of the run', () => {
   const publish = (name: string, body: object, token?: string) =>
     send('PUT', `/v1/runs/${theRunId}/deliveries/${name}`, body, token)
   const comment = { channel: 'github-comment', body: 'Found two things.' }
@@ -155,7 +155,7 @@ describe('something of the run', () => {
     })
   })
 
-  test('is kept in the form of its channel', async () => {
+  test('is stored in the form of its channel', async () => {
     const bodies = [
       { channel: 'github-status', context: 'acme/x', state: 'success' },
       { channel: 'github-check', name: 'acme/x', conclusion: 'success' },
@@ -184,14 +184,14 @@ describe('something of the run', () => {
     expect([status, errors?.[0]?.field]).toEqual([400, 'name'])
   })
 
-  test('on a channel that is not there is told which there are', async () => {
+  test('on an unknown channel is refused with the list of channels', async () => {
     const { status, detail, errors } = problemOf(await publish('x', { channel: 'fax', body: 'b' }))
     expect([status, errors?.[0]?.field]).toEqual([422, 'channel'])
     expect(detail).toContain('github-comment')
     expect(detail).toContain('github-review')
   })
 
-  test('with a wrong content is told the field', async () => {
+  test('with invalid content is refused with the field', async () => {
     const empty = problemOf(await publish('x', { ...comment, body: ' ' }))
     expect(empty).toMatchObject({ status: 422, errors: [{ field: 'body' }] })
     const line = { path: 'a.ts', line: 0, body: 'c' }
@@ -200,7 +200,7 @@ describe('something of the run', () => {
     expect(problemOf(await publish('x', { ...comment, context: 'c' })).status).toBe(400)
   })
 
-  test('of a worker names its lease', async () => {
+  test('of a worker needs its lease token', async () => {
     const refused = problemOf(await publish('x', comment, tokenOf('worker')))
     expect(refused).toMatchObject({ status: 422, errors: [{ field: 'lease_token' }] })
   })
@@ -213,7 +213,7 @@ describe('something of the run', () => {
 })
 
 describe('deliveries', () => {
-  test('are listed, also by a task that none has', async () => {
+  test('are listed, also by a task, which none has', async () => {
     expect(await get('/v1/deliveries?status=PENDING&wait=backoff&channel=github-status')).toEqual({
       items: [deliveryOnTheWire],
       next_cursor: 'next',
@@ -251,8 +251,8 @@ describe('deliveries', () => {
   })
 
   test('are retried, skipped and confirmed by operators', async () => {
-    const act = (deed: string, body?: object) =>
-      send('POST', `/v1/deliveries/${theDeliveryId}/${deed}`, body, tokenOf('operator'))
+    const act = (verb: string, body?: object) =>
+      send('POST', `/v1/deliveries/${theDeliveryId}/${verb}`, body, tokenOf('operator'))
     expect((await act('retry')).json()).toEqual(deliveryOnTheWire)
     expect((await act('skip', { reason: ' not needed ' })).json()).toMatchObject({
       status: 'SKIPPED',
@@ -296,7 +296,7 @@ describe('deliveries', () => {
   })
 })
 
-test('a block is lifted in the name of who asked', async () => {
+test('a block is lifted, and the audit names who asked', async () => {
   const answer = await send('POST', '/v1/budgets/github:installation:7/unblock')
   expect(answer.statusCode).toBe(200)
   expect(fakes.changes).toMatchObject([
@@ -304,7 +304,7 @@ test('a block is lifted in the name of who asked', async () => {
   ])
 })
 
-test('budgets tell what was used, what is allowed, and until when one is blocked', async () => {
+test('budgets show what was used, what is allowed, and until when one is blocked', async () => {
   expect(await get('/v1/budgets')).toEqual({
     items: [
       {

@@ -1,6 +1,6 @@
 /**
- * Goal: the page shows every operation to who has a token, and says why not to who has none.
- * Method: its script runs against a document of a few lines; what it fetches is the real server's.
+ * Goal: with a token the page shows every operation; without one it says why not.
+ * Method: the page's script runs on a minimal fake document, and fetches from the real server.
  */
 import { runInNewContext } from 'node:vm'
 import { afterAll, expect, test } from 'vitest'
@@ -44,7 +44,7 @@ class Element {
     return this.textContent + inner.join(' ')
   }
 
-  /** Those below, and itself, that `wanted` takes. */
+  /** This element and those below it that `wanted` accepts. */
   find(wanted: (element: Element) => boolean): Element[] {
     const inner = this.children.filter((child) => child instanceof Element)
     return [...(wanted(this) ? [this] : []), ...inner.flatMap((child) => child.find(wanted))]
@@ -137,7 +137,7 @@ test('every operation is shown, with its fields and an example', async () => {
   ])
 })
 
-test('what may be null opens like what may not', async () => {
+test('a field that may be null unfolds like any other', async () => {
   const { at } = await entered()
   const claim = articleOf(at, 'claimRun')
   const opened = claim.find(({ tag }) => tag === 'summary').map(({ text }) => text)
@@ -168,12 +168,12 @@ test('only a request has required fields, and a body without fields has no headi
   expect(headings('heartbeatRun')).toContain('Body (may be left out)')
   const required = (id: string) =>
     articleOf(at, id).find(({ className }) => className === 'required').length
-  // The id, the outcome, and code and text of an error; no field of the run it answers.
+  // The id, the outcome, and the code and text of an error; no field of the run in the answer.
   expect(required('completeRun')).toBe(4)
   expect(required('listRuns')).toBe(0)
 })
 
-test('an example is copied as it stands', async () => {
+test('an example is copied unchanged', async () => {
   const { at, copied } = await entered()
   const [button] = articleOf(at, 'getHealth').find(({ tag }) => tag === 'button')
   await button?.send('click')
@@ -181,7 +181,7 @@ test('an example is copied as it stands', async () => {
   expect(button?.textContent).toBe('Copied')
 })
 
-test('a wrong token is told so, with where one comes from, and shows nothing', async () => {
+test('a wrong token shows nothing but an error that says where tokens come from', async () => {
   const { at, enter, session } = openPage()
   expect(at('token-page').hidden).toBe(false)
   expect(at('token').className).toBe('focused')
@@ -192,7 +192,7 @@ test('a wrong token is told so, with where one comes from, and shows nothing', a
   expect(session.size).toBe(0)
 })
 
-test('a reload does not ask again, until the token is forgotten or no longer good', async () => {
+test('a reload does not ask again until the token is forgotten or invalid', async () => {
   const { session, at } = await entered()
   expect([...session.values()]).toEqual([token])
   const again = openPage(session)

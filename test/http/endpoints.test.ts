@@ -1,6 +1,4 @@
-/**
- * What each endpoint hands to the service behind it and how it shows what comes back.
- */
+/** What each endpoint passes to the service, and how it returns the answer. */
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { hashSecret, leaseToken } from '../../src/secrets.ts'
 import { leaseSecret, theRun, theRunId } from './fakes.ts'
@@ -103,7 +101,7 @@ describe('a claim', () => {
     expect(fakes.changes).toMatchObject([{ request: { webhookId: 'guid', rerun: true } }])
   })
 
-  test('of a job carries its key, subject and sha', async () => {
+  test('of a job has its key, subject and sha', async () => {
     const job = { key: 'docs:1', subject: 'docs', type: 'docs', sha: 'F'.repeat(64), lease: false }
     expect((await post('/v1/runs', job)).statusCode).toBe(201)
     expect(fakes.changes).toMatchObject([
@@ -114,7 +112,7 @@ describe('a claim', () => {
   })
 
   test.each(['', 'abc', 'b'.repeat(39), 'b'.repeat(41), 'b'.repeat(63), 'g'.repeat(40), 'main'])(
-    'on %j, which is no sha, is refused before anything is done (scenario 54)',
+    'with the invalid sha %j is refused before anything is done (scenario 54)',
     async (sha) => {
       const claims = [
         [{ ...aClaim, head_sha: sha }, 'head_sha'],
@@ -134,7 +132,7 @@ describe('a claim', () => {
     expect(problemOf(answer)).toMatchObject({ status: 422, errors: [{ field: 'delivery_id' }] })
   })
 
-  test('with a misspelt field is told the right one', async () => {
+  test('with a misspelt field is refused with the right spelling', async () => {
     const { head_sha: headSha, ...rest } = aClaim
     const answer = await post('/v1/runs', { ...rest, headSha, colour: 'red' })
     const { status, errors, detail } = problemOf(answer)
@@ -170,7 +168,7 @@ describe('a claim', () => {
 })
 
 describe('a holder', () => {
-  test('takes a run, or is told with 204 that there is none', async () => {
+  test('leases a run, or gets 204 if there is none', async () => {
     const taken = await post('/v1/runs/lease', { worker: 'w', types: ['review'], lease_ms: 5000 })
     expect(taken.statusCode).toBe(200)
     expect(taken.json()).toMatchObject({ run: runOnTheWire, run_token: theRunToken })
@@ -182,7 +180,7 @@ describe('a holder', () => {
     ])
   })
 
-  test.each(['heartbeat', 'release', 'complete'])('names its lease to %s', async (verb) => {
+  test.each(['heartbeat', 'release', 'complete'])('names its lease token to %s', async (verb) => {
     const outcome = verb === 'complete' ? { outcome: 'succeeded' } : {}
     const url = `/v1/runs/${theRunId}/${verb}`
     const missing = await post(url, outcome, bearer(tokenOf('worker')))
@@ -200,12 +198,12 @@ describe('a holder', () => {
     ])
   })
 
-  test('is told until when the lease is good', async () => {
+  test('gets the time until which the lease is valid', async () => {
     const answer = await post(`/v1/runs/${theRunId}/heartbeat`, {}, bearer(theRunToken))
     expect(answer.json()).toEqual({ expires_at: '2026-01-31T12:01:00.000Z' })
   })
 
-  test('may say what went wrong as a text or with a code', async () => {
+  test('may report an error as a text or with a code', async () => {
     const complete = (error: unknown) =>
       post(`/v1/runs/${theRunId}/complete`, { outcome: 'failed', error }, bearer(theRunToken))
     await complete('it broke\n\tbadly')
@@ -261,7 +259,7 @@ describe('an operator', () => {
     expect(await get('/v1/audit?task=t1')).toEqual({ items: [], next_cursor: null })
   })
 
-  test('is told when there is no such run', async () => {
+  test('gets 404 for an unknown run', async () => {
     for (const url of ['/v1/runs/run_none', '/v1/runs/run_none/audit']) {
       expect(problemOf(await ask(server, { url }))).toMatchObject({
         status: 404,
@@ -272,7 +270,7 @@ describe('an operator', () => {
 })
 
 describe('tokens', () => {
-  test('are shown once, listed without their secret, and taken away', async () => {
+  test('are shown once, listed without their secret, and revoked', async () => {
     const made = await post('/v1/tokens', { scope: 'bot:telegram', name: 'the bot', user_id: 4 })
     expect(made.statusCode).toBe(201)
     const [change] = fakes.changes
@@ -303,7 +301,7 @@ describe('every answer', () => {
     }
   })
 
-  test('may not be kept by a cache, guessed at by a browser or tell what runs here', async () => {
+  test('forbids caching and content guessing, and does not name the server software', async () => {
     for (const url of ['/healthz', '/v1/runs', '/v1/none', '/docs']) {
       const { headers } = await ask(server, { url })
       expect(headers).toMatchObject({

@@ -1,6 +1,6 @@
 /**
- * Goal: wrong tokens and signatures are told in the audit with the address they came from, right
- * ones are not held up by them, and a name that is not the server's gets no answer from it.
+ * Goal: wrong tokens and signatures are audited with the address they came from and do not delay
+ * right ones, and a request for a host name that is not the server's is refused.
  */
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
@@ -57,7 +57,7 @@ const webhook = (signature: string, payload = '{}') =>
     payload,
   }) as const
 
-/** Refusals that wait until a test lets them go. */
+/** Refusals that wait until a test releases them. */
 function heldBack() {
   const asked = Promise.withResolvers<undefined>()
   const go = Promise.withResolvers<undefined>()
@@ -104,20 +104,20 @@ describe('failed authentication', () => {
     ],
     ['a signature', webhook(wrongSignature)],
     ['what is no signature', webhook('sha256=1')],
-  ] as const)('with %s is answered no sooner than it may be', async (_what, guess) => {
+  ] as const)('with %s is not answered before its delay is over', async (_what, guess) => {
     const { released, failedAccess } = heldBack()
     const { server } = start({ failedAccess })
     let isAnswered = false
     const answer = server.inject(guess).finally(() => (isAnswered = true))
     await Promise.race([released.asked, answer])
-    // An answer that waits for nobody is there after a few turns.
+    // An answer that is not delayed would be there after a few turns.
     for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
     expect(isAnswered).toBe(false)
     released.now()
     expect((await answer).statusCode).toBe(401)
   })
 
-  test('tells nobody without a right token whether a path is valid', async () => {
+  test('does not reveal whether a path is valid', async () => {
     const { server } = start()
     const get = (token: string) =>
       server.inject({ method: 'GET', url: '/%zz', headers: bearer(token) })
@@ -137,7 +137,7 @@ describe('failed authentication', () => {
   })
 })
 
-test('an unsigned webhook leaves the memory while its refusal is held back', async () => {
+test('the body of an unsigned webhook is released while its refusal is delayed', async () => {
   const { released, failedAccess } = heldBack()
   const under = serverUnderTest()
   const bodies: WeakRef<Buffer>[] = []
@@ -164,7 +164,7 @@ test('a body without a right token is not waited for', async () => {
   await server.listen({ port: 0, host: '127.0.0.1' })
   const { port } = server.server.address() as AddressInfo
   const headers = { ...bearer('guess'), 'content-type': 'application/json', 'content-length': 9 }
-  // Nothing of the body is ever sent.
+  // The body is never sent.
   const sent = request({ port, host: '127.0.0.1', method: 'POST', path: '/v1/runs', headers })
   sent.on('error', () => undefined).flushHeaders()
   const [answer] = (await once(sent, 'response')) as [IncomingMessage]
@@ -172,8 +172,8 @@ test('a body without a right token is not waited for', async () => {
   sent.destroy()
 })
 
-describe('a name that is not the server’s', () => {
-  test('is refused, whatever token comes with it; webhooks and health are for all', async () => {
+describe('a host name that is not the server’s', () => {
+  test('is refused with any token, except for webhooks and health', async () => {
     const { server, get } = start({ isOurHost: (host) => host === 'localhost:80' })
     expect((await get(adminToken)).statusCode).toBe(200)
     const answer = await get(adminToken, { host: 'evil.example' })

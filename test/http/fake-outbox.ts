@@ -1,4 +1,4 @@
-/** A stand-in for the outbox behind the HTTP door: one delivery with one try, and one budget. */
+/** A fake outbox for the HTTP tests: one delivery with one attempt, and one budget. */
 import { newBudget, type Budget } from '../../src/domain/outbox/budget.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { DeliveryAttempt, Delivery } from '../../src/domain/outbox/delivery.ts'

@@ -1,4 +1,4 @@
-/** A stand-in for the tokens behind the HTTP door. */
+/** Fake tokens for the HTTP tests. */
 import { NotFoundError } from '../../src/errors.ts'
 import type { StoredToken } from '../../src/store.ts'
 import type { Refusals, TokenStore } from '../../src/store/token-store.ts'

@@ -1,6 +1,6 @@
 /**
- * Stand-ins for what the HTTP door is given: a `Runs` and a store that hold one run and answer at
- * once, and remember what they were asked. `changes` lists every call that would change something.
+ * Fakes for what the HTTP server needs: a `Runs` and a store that have one run, answer at once, and
+ * record what they were asked. `changes` lists every call that would change something.
  */
 import { brotliCompressSync } from 'node:zlib'
 import type { AuditFeed } from '../../src/audit/feed.ts'
@@ -135,18 +135,18 @@ export interface Fakes {
   /** Ids of tokens that were noted as used. */
   readonly touched: string[]
   readonly refusals: Refusals[]
-  /** What lists of runs and deliveries were asked for. */
+  /** The filters of all requested lists of runs and deliveries. */
   readonly filters: object[]
   /** The repository that the run's subject is in. */
   subjectScope: string | null
   repositoryGithubId: number | null
-  /** What the store holds; tests put other runs in. */
+  /** The only run in the store; tests replace it. */
   run: Run
-  /** When set, every verb of both rejects with it. */
+  /** If set, every verb of the runs and the store rejects with it. */
   failure: Error | null
-  /** When set, the long-poll verbs hold on until their signal fires. */
+  /** If set, the long-poll verbs wait until their signal fires. */
   holds: boolean
-  /** Resolves when a long-poll began to hold. */
+  /** Resolves when a long-poll has begun to wait. */
   readonly holding: PromiseWithResolvers<void>
 }
 
@@ -370,7 +370,7 @@ const auditRow = (runId: string): AuditRow => ({
   data: { reason: 'new' },
 })
 
-/** One event, and then the end, unless `holds` says otherwise. */
+/** Sends one event and ends, unless `holds` is set. */
 function fakeFeed(state: State): AuditFeed {
   return {
     async follow({ after, filter, signal }) {

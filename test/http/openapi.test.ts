@@ -1,6 +1,7 @@
 /**
- * Goal: the description says all that the server does, in a form that generators accept.
- * Method: the document is walked next to the server's own list of endpoints.
+ * Goal: the OpenAPI document describes everything that the server does, in a form that generators
+ * accept.
+ * Method: the document is compared with the server's own list of endpoints.
  */
 import { createHash } from 'node:crypto'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -52,7 +53,7 @@ const operations = Object.entries(api.paths).flatMap(([path, item]) =>
 )
 
 describe('the document', () => {
-  test('holds every endpoint and nothing else', () => {
+  test('contains every endpoint and nothing else', () => {
     const described = operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`)
     const served = server.endpoints
       .filter(({ method }) => method !== 'HEAD')
@@ -168,7 +169,7 @@ describe('the document', () => {
     }
   })
 
-  test('gives every path parameter and has no reference that leads nowhere', () => {
+  test('has every path parameter and no reference without a target', () => {
     for (const { path, operation } of operations) {
       const wanted = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
       const given = operation.parameters?.filter((one) => one.in === 'path') ?? []
@@ -224,7 +225,7 @@ describe('the page', () => {
     expect(problemOf(bare)).toMatchObject({ status: 401 })
   })
 
-  test('is the same for those who have one', async () => {
+  test('is the same for a browser with a token', async () => {
     const asking = await server.inject({ url: '/docs', headers: { accept } })
     for (const token of [adminToken, tokenOf('bot:telegram')]) {
       const answer = await server.inject({ url: '/docs', headers: bearer(token) })
@@ -232,7 +233,7 @@ describe('the page', () => {
     }
   })
 
-  test('runs its own script and style and nothing else, and fetches from here alone', async () => {
+  test('runs only its own script and style, and fetches only from this server', async () => {
     const { body, headers } = await ask(server, { url: '/docs' })
     const policy = String(headers['content-security-policy'])
     for (const tag of ['script', 'style']) {

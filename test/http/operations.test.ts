@@ -1,7 +1,7 @@
 /**
- * Goal: HTTP is a thin door over the operations: what an endpoint lets in is what its operation
- * lets in, and no endpoint reaches the store past them.
- * Method: every endpoint is compared with the operation that has the name of its `operationId`.
+ * Goal: HTTP is a thin layer over the operations: an endpoint admits exactly those whom its
+ * operation admits, and no endpoint bypasses the operations.
+ * Method: every endpoint is compared with the operation whose name is its `operationId`.
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { serverUnderTest } from './server-under-test.ts'
 const it = serverUnderTest()
 afterAll(() => it.server.close())
 
-/** Those that belong to HTTP: health, its own description, and GitHub's signed webhooks. */
+/** Endpoints without an operation: health, the API description, and GitHub's signed webhooks. */
 const withoutOperation = [
   ...['getDocs', 'getHealth', 'getMetrics', 'getOpenApi', 'getReadiness'],
   'receiveGithubWebhook',
@@ -35,7 +35,7 @@ async function operations(): Promise<ReadonlyMap<string, Reach>> {
   return new Map(found)
 }
 
-test('every endpoint has the reach of the operation of its name', async () => {
+test('every endpoint admits the same scopes as the operation of its name', async () => {
   await it.server.ready()
   const reaches = await operations()
   const unknown = new Set<string>()

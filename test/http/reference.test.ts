@@ -1,6 +1,6 @@
 /**
- * Goal: the reference page knows every endpoint and every code.
- * Method: the server's own list of endpoints, and the codes as they stand in the source.
+ * Goal: the reference page has every endpoint and every code.
+ * Method: the server's own list of endpoints, and the codes in the source.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -22,7 +22,7 @@ it('names every endpoint', () => {
   expect(missing).toEqual([])
 })
 
-it('explains every code an answer can carry', () => {
+it('explains every code that an answer can have', () => {
   const makers =
     'ConflictError|NotFoundError|InvalidInputError|StoreUnavailableError|StoreContendedError' +
     '|unavailable|contended|HttpProblem'

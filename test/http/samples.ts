@@ -1,6 +1,6 @@
 /**
- * Makes a valid request for any endpoint from its schema alone, so that tests can bend one part of
- * it at a time and a new endpoint is tested without being added to a list.
+ * Builds a valid request for any endpoint from its schema alone, so that tests can change one part
+ * of it at a time, and a new endpoint is tested without being added to a list.
  */
 import fc from 'fast-check'
 import { z } from 'zod'

@@ -20,7 +20,7 @@ import { hashSecret, runToken, scopedToken } from '../../src/secrets.ts'
 import { leaseSecret, makeFakes, startedAt, theRunId, type Fakes } from './fakes.ts'
 import { seededChance } from '../seed.ts'
 
-/** Nobody waits for a refusal to be slowed down. */
+/** Refusals are not delayed in these tests. */
 const hurried = {
   ...systemScheduler,
   after: (_ms: number, task: () => void) => systemScheduler.after(0, task),
@@ -99,7 +99,7 @@ export const bearer = (token: string): { authorization: string } => ({
   authorization: `Bearer ${token}`,
 })
 
-/** A request with the admin's token unless `headers` say otherwise. */
+/** Sends a request with the admin's token, unless `headers` has another. */
 export function ask(server: App, options: InjectOptions): Promise<LightMyRequestResponse> {
   return server.inject({ ...options, headers: { ...bearer(adminToken), ...options.headers } })
 }
@@ -112,7 +112,9 @@ export interface Answer {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 
-/** The same over a socket, with the path as it is: `inject` tidies paths and queries up. */
+/**
+ * The same over a socket, with an unchanged path, because `inject` normalizes paths and queries.
+ */
 export async function askBySocket(server: App, options: SocketRequest): Promise<Answer> {
   if (!server.server.listening) await server.listen({ port: 0, host: '127.0.0.1' })
   const { port } = server.server.address() as AddressInfo
@@ -134,7 +136,7 @@ export interface SocketRequest {
   readonly path: string
 }
 
-/** The answer's problem document, after checking all that holds for every problem. */
+/** Returns the answer's problem document, after checking what every problem must have. */
 export function problemOf(answer: Answer): Problem {
   const type = answer.headers['content-type']
   if (type !== 'application/problem+json; charset=utf-8') {

@@ -1,6 +1,6 @@
 /**
- * Goal: what only a real connection shows: bytes that are no HTTP, bodies without a length, callers
- * that hang up, and a server that leaves without dropping anybody.
+ * Goal: what only a real connection shows: bytes that are not HTTP, bodies without a length,
+ * callers that disconnect, and a server that stops without dropping a request.
  * Method: raw bytes over a socket.
  */
 import { once } from 'node:events'
@@ -29,7 +29,7 @@ async function open(): Promise<Socket> {
 /** Sends the bytes and reads until the server closes. */
 async function exchange(bytes: string | Buffer): Promise<string> {
   const socket = await open()
-  // A server that has said no may close while we still send.
+  // A server that has refused may close while we still send.
   socket.on('error', () => undefined)
   socket.write(bytes)
   return await text(socket)
@@ -47,7 +47,7 @@ function problemIn(answer: string) {
   return problem.parse(JSON.parse(body))
 }
 
-describe('bytes that are no proper request', () => {
+describe('bytes that are not a valid request', () => {
   test.each([
     ['garbage', 'hello\r\n\r\n', 400],
     ['TLS where there is none', Buffer.from('1603010200010001fc0303', 'hex'), 400],
@@ -73,7 +73,7 @@ describe('bytes that are no proper request', () => {
     }
   })
 
-  test('an absolute address is taken by its path or refused', async () => {
+  test('an absolute address is reduced to its path or refused', async () => {
     const answer = await exchange(head('GET', 'http://evil.test/v1/none', 'connection: close'))
     expect([400, 404]).toContain(problemIn(answer).status)
   })
@@ -101,7 +101,7 @@ describe('a body without a length', () => {
   })
 })
 
-describe('a held request', () => {
+describe('a waiting request', () => {
   const url = `/v1/runs/${theRunId}/heartbeat`
   const origin = () => `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`
   const hold = (path: string, body: object, signal?: AbortSignal) =>
@@ -116,7 +116,7 @@ describe('a held request', () => {
     fakes.holds = true
   })
 
-  test('is let go when its caller hangs up', async () => {
+  test('is ended when its caller disconnects', async () => {
     const caller = new AbortController()
     const held = hold(url, { wait_ms: 60_000 }, caller.signal)
     await fakes.holding.promise
@@ -126,7 +126,7 @@ describe('a held request', () => {
     if (!signal.aborted) await once(signal, 'abort')
   })
 
-  test('is answered as always when the server stops, and its connection closed', async () => {
+  test('is answered as usual when the server stops, and its connection is closed', async () => {
     const held = hold(url, { wait_ms: 60_000 })
     await fakes.holding.promise
     stop()
@@ -137,7 +137,7 @@ describe('a held request', () => {
     await closed
   })
 
-  test('keeps the server listening until it is answered, and not longer', async () => {
+  test('keeps the server listening until it is answered, but no longer', async () => {
     const held = hold(url, { wait_ms: 60_000 })
     await fakes.holding.promise
     const closed = server.close()
@@ -150,7 +150,7 @@ describe('a held request', () => {
     await expect(fetch(`${at}/healthz`)).rejects.toThrow()
   })
 
-  test('lets webhooks in until it is answered, with 202 (scenario 60)', async () => {
+  test('lets the server accept webhooks with 202 until it is answered (scenario 60)', async () => {
     const held = hold(url, { wait_ms: 60_000 })
     await fakes.holding.promise
     const closed = server.close()
@@ -173,7 +173,7 @@ describe('a held request', () => {
     await ended
   })
 
-  test('does not wait for a connection on which nothing was asked', async () => {
+  test('does not make the server wait for a connection without a request', async () => {
     const silent = await open()
     const ended = once(silent, 'close')
     await server.close()

@@ -1,6 +1,6 @@
 /**
- * Goal: a token limited to repositories or types reaches nothing else, on any endpoint; one that
- * has ended reaches nothing, and what it held open ends with it.
+ * Goal: a token limited to repositories or types reaches nothing else, on any endpoint. A token
+ * that has ended reaches nothing, and the requests that it keeps open end with it.
  */
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
@@ -100,7 +100,7 @@ describe('a limited token', () => {
     expect(problemOf(answer)).toMatchObject({ status: 403, code: 'outside_token_limits' })
   })
 
-  test('reaches what is within, and its limits go with lists and leases', async () => {
+  test('reaches what is within its limits, which also apply to lists and leases', async () => {
     it.fakes.subjectScope = 'rep_1'
     const limits = { repositories: [own], types: ['review'] }
     const worker = token('worker', limits)
@@ -137,7 +137,7 @@ describe('a limited token', () => {
     ])
   })
 
-  test('is refused where everything shows, whatever its scope', async () => {
+  test('is refused where everything is shown, whatever its scope', async () => {
     await it.server.ready()
     for (const limits of [{ repositories: [own] }, { types: ['review'] }]) {
       const operator = token('operator', limits)
@@ -166,13 +166,13 @@ describe('a limited token', () => {
     [{ scope: 'worker', repos: [] }, 'repos'],
     [{ scope: 'worker', types: ['Review'] }, 'types.0'],
     [{ scope: 'worker', expires_at: 'tomorrow' }, 'expires_at'],
-  ])('is not made of %j', async (payload, field) => {
+  ])('cannot be created from %j', async (payload, field) => {
     const answer = await ask(it.server, { method: 'POST', url: '/v1/tokens', payload })
     expect([400, 422]).toContain(answer.statusCode)
     expect(problemOf(answer).errors?.[0]?.field).toBe(field)
   })
 
-  test('is made and listed with its limits', async () => {
+  test('is created and listed with its limits', async () => {
     const payload = {
       scope: 'worker',
       repos: ['Acme/*', 'acme/app'],
@@ -228,7 +228,7 @@ describe('a token that has ended', () => {
       'worker',
       { lease_token: 'hfl_x', wait_ms: 60_000 },
     ],
-  ] as const)('ends %s that it holds open', async (_what, method, path, scope, body) => {
+  ] as const)('ends %s that it keeps open', async (_what, method, path, scope, body) => {
     it.fakes.holds = true
     await it.server.listen({ port: 0, host: '127.0.0.1' })
     const { port } = it.server.server.address() as AddressInfo
@@ -246,5 +246,19 @@ describe('a token that has ended', () => {
     const [answer] = (await once(sent, 'response')) as [IncomingMessage]
     await text(answer).catch(() => 'cut off')
     expect(answer.statusCode).toBe(method === 'GET' ? 200 : 401)
+  })
+})
+
+describe('a run that does not exist, asked for with a limited token', () => {
+  test.each([
+    ['POST', '/v1/runs/run_nope/heartbeat', { lease_token: 5 }, 400, 'invalid_request'],
+    ['POST', '/v1/runs/run_nope/heartbeat', { lease_token: 'hfl_x' }, 404, 'run_not_found'],
+    ['GET', '/v1/runs/run_nope/audit?limit=x', undefined, 400, 'invalid_request'],
+    ['GET', '/v1/runs/run_nope', undefined, 404, 'run_not_found'],
+    ['GET', '/v1/runs/a%20b', undefined, 400, 'invalid_request'],
+  ] as const)('%s %s %j is answered %d', async (method, url, payload, status, code) => {
+    const worker = token('worker', { repositories: [own] })
+    const answer = await call(method, url, worker, payload)
+    expect([answer.statusCode, problemOf(answer).code]).toEqual([status, code])
   })
 })

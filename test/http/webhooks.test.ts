@@ -1,6 +1,4 @@
-/**
- * What the webhook door lets through to intake, what it keeps of a delivery, and how it answers.
- */
+/** What the webhook endpoint passes to intake, what it stores of a webhook, and how it answers. */
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -36,14 +34,14 @@ test.each([
   ['POST', '/webhooks/github/', 404],
   ['POST', '/webhooks/gitlab', 404],
 ] as const)(
-  '%s %s is told as a wrong address, not as a missing token',
+  '%s %s is reported as a wrong address, not as a missing token',
   async (method, url, status) => {
     expect((await server.inject({ method, url })).statusCode).toBe(status)
   },
 )
 
 describe('a delivery', () => {
-  test('is handed on as the bytes it came in, with the headers that tell of it', async () => {
+  test('is passed on as its raw bytes, with the headers about it', async () => {
     const body = ' {"a":\t"\\u00e4 ä"}\r\n'
     const answer = await send(body, { cookie: 'secret-cookie' })
     expect([answer.statusCode, answer.json()]).toEqual([
@@ -75,19 +73,19 @@ describe('a delivery', () => {
   })
 
   test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=utf-8'])(
-    'is judged by its signature, not by its type %s',
+    'is accepted by its signature, not by its type %s',
     async (type) => {
       expect((await send('{}', { 'content-type': type })).statusCode).toBe(202)
     },
   )
 
-  test('is named in the log by its GUID, and nothing of it is', async () => {
+  test('is in the log only with its GUID', async () => {
     await send('{"text":"of-the-body"}')
     expect(logged.join()).toContain(theWebhookId)
     expect(logged.join()).not.toMatch(/of-the-body|sha256=/)
   })
 
-  test('is a 503 to be sent again when the store is away', async () => {
+  test('is a 503 if the store is down, so that it can be sent again', async () => {
     fakes.failure = new StoreUnavailableError('store_unreachable', 'away')
     const answer = await send('{}')
     expect(problemOf(answer)).toMatchObject({ status: 503, code: 'store_unreachable' })
@@ -170,7 +168,7 @@ describe('the inbox', () => {
     expect(list.json()).toEqual({ items: [shown], next_cursor: 'next' })
   })
 
-  test('is told when there is no such entry', async () => {
+  test('answers 404 for an unknown entry', async () => {
     for (const request of [
       { url: '/v1/inbox/inb_none' },
       { method: 'POST', url: '/v1/inbox/inb_none/replay' },
@@ -182,7 +180,7 @@ describe('the inbox', () => {
     }
   })
 
-  test('is asked to decide again in the operator’s name, under an idempotency key', async () => {
+  test('replays a webhook in the operator’s name, under an idempotency key', async () => {
     const url = `/v1/inbox/${theEntryId}/replay`
     const headers = { 'idempotency-key': 'k' }
     const answer = await ask(server, { method: 'POST', url, headers })
@@ -213,7 +211,7 @@ describe('before a body is read', () => {
       ...over,
     }
     const options = { port, host: '127.0.0.1', method: 'POST', path: '/webhooks/github', headers }
-    // Nothing of the body is ever sent: only the headers can have been judged.
+    // The body is never sent, so only the headers can have been checked.
     const sent = request(options).on('error', () => undefined)
     sent.flushHeaders()
     const [answer] = (await once(sent, 'response')) as [IncomingMessage]

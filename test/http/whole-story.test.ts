@@ -1,7 +1,6 @@
 /**
- * Goal: the door and what is behind it agree: a run's whole life by HTTP alone.
- * Method: the real run service over a store in memory; nothing is faked but time, which stands
- * still.
+ * Goal: HTTP and the services agree: the whole life of a run by HTTP alone.
+ * Method: the real run service over a store in memory; only time is faked, and does not pass.
  */
 import { defaultRights, githubDeclarations } from '../../src/channels/github-channels.ts'
 import { pino } from 'pino'
@@ -121,7 +120,7 @@ async function tokenFor(scope: string): Promise<{ id: string; token: string }> {
 }
 
 describe('a run', () => {
-  test('is claimed once, kept, finished, and its end may be told twice', async () => {
+  test('is claimed once, renewed and completed, and its completion may be repeated', async () => {
     const first = await claim('a', 1)
     expect(first).toMatchObject({ should_process: true, reason: 'new', run: { subject: 'pr-5' } })
     expect(await claim('a', 1)).toMatchObject({ should_process: false, reason: 'duplicate' })
@@ -160,7 +159,7 @@ describe('a run', () => {
     expect(await claim('a', 1)).toMatchObject({ reason: 'stale-event', should_process: false })
   })
 
-  test('given back is leased by another, and its old holder is told', async () => {
+  test('given back is leased by another, and its old holder gets lease_lost', async () => {
     const first = await claim('a', 1)
     const url = `/v1/runs/${first.run.id}`
     expect((await post(`${url}/release`, {}, first.run_token)).json()).toMatchObject({
@@ -189,7 +188,7 @@ describe('a run', () => {
     ])
   })
 
-  test('is found by what is known of it, page by page', async () => {
+  test('is found by each filter, page by page', async () => {
     for (const head of ['a', 'b', 'c']) await claim(head, head.charCodeAt(0) - 96)
     interface List {
       readonly items: readonly RunView[]
@@ -229,7 +228,7 @@ describe('an idempotency key', () => {
     expect([again.statusCode, again.body]).toEqual([first.statusCode, first.body])
   })
 
-  test('is refused with another body and free on another path or for another token', async () => {
+  test('is refused with another body, but free on another path or for another token', async () => {
     await post('/v1/runs', claimOf('a', 1), adminToken, key)
     const reused = await post('/v1/runs', claimOf('b', 2), adminToken, key)
     expect(problemOf(reused)).toMatchObject({ status: 422, code: 'idempotency_key_reused' })
@@ -255,7 +254,7 @@ describe('an idempotency key', () => {
   })
 })
 
-test('a token is good from its making until it is taken away', async () => {
+test('a token is valid until it is revoked', async () => {
   const { id, token } = await tokenFor('read')
   expect((await get('/v1/runs', token)).statusCode).toBe(200)
   const url = `/v1/tokens/${id}`
@@ -264,7 +263,7 @@ test('a token is good from its making until it is taken away', async () => {
   expect((await get('/v1/runs', token)).statusCode).toBe(401)
 })
 
-test('what is refused leaves no trace', async () => {
+test('a refused request leaves no trace', async () => {
   const { run, run_token: token } = await claim('a', 1)
   const before = await auditCount()
   const url = `/v1/runs/${run.id}`

@@ -1,6 +1,7 @@
 /**
- * Goal: over HTTP `why` is the very answer that the command line gets from the store.
- * Method: the door over the fakes, whose one run is worked on; the store's own answer beside it.
+ * Goal: over HTTP `why` gives the same answer that the command line gets from the store.
+ * Method: the server over the fakes, whose one run is worked on, compared with the store's own
+ * answer.
  */
 import { afterAll, describe, expect, test } from 'vitest'
 import { explain } from '../../src/audit/why.ts'
@@ -35,7 +36,7 @@ describe('a question', () => {
     expect(awaiting[0]?.until).toBe('2026-01-31T12:01:00.000Z')
   })
 
-  test('in none of the forms is 400 and told what forms there are', async () => {
+  test('in no valid form is 400, with the valid forms', async () => {
     const { status, errors } = problemOf(await asked('what is going on?'))
     expect(status).toBe(400)
     expect(errors?.[0]).toMatchObject({ field: 'q' })
@@ -47,7 +48,7 @@ describe('a question', () => {
     ['inb_0', 'inbox_entry_not_found'],
     ['99999999-cc78-11e3-81ab-4c9367dc0958', 'inbox_entry_not_found'],
     ['del_0', 'delivery_not_found'],
-  ])('about %s, which is not there, is 404 with a hint', async (q, code) => {
+  ])('about %s, which does not exist, is 404 with a hint', async (q, code) => {
     deps.store.audit.list = async () => ({ items: [], nextCursor: null })
     const { status, hint, ...problem } = problemOf(await asked(q))
     expect([status, problem.code]).toEqual([404, code])

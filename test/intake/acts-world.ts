@@ -1,4 +1,7 @@
-/** A maker of acts over what a test says is known, and what it makes of an event. */
+/**
+ * An `ActPlanner` over the runs, deliveries and GitHub answers that a test gives, and the acts that
+ * it plans for an event.
+ */
 import type { RunTypeConfig } from '../../src/config.ts'
 import type { Claim } from '../../src/domain/claim.ts'
 import type { Delivery } from '../../src/domain/outbox/delivery.ts'
@@ -14,20 +17,20 @@ import { policy } from '../conformance/claims.ts'
 
 export const now = Date.UTC(2026, 0, 1)
 
-export interface Known {
+export interface ActsInput {
   readonly types?: Readonly<Record<string, RunTypeConfig>>
   readonly github?: Pick<GitHub, 'headOf'> | null
   readonly role?: () => Promise<RoleAnswer>
   readonly runs?: readonly Partial<Run>[]
   readonly subjects?: readonly Partial<Subject>[]
-  /** Check runs of the runs. */
+  /** The check runs of the runs. */
   readonly shown?: readonly Partial<Delivery>[]
 }
 
-export function makerOf(known: Known = {}) {
-  const { types, github = null, role, runs = [], subjects = [], shown = [] } = known
-  const learnt: unknown[] = []
-  const maker = new ActPlanner({
+export function plannerOf(input: ActsInput = {}) {
+  const { types, github = null, role, runs = [], subjects = [], shown = [] } = input
+  const learned: unknown[] = []
+  const planner = new ActPlanner({
     types: withTypeDefaults(types === undefined ? {} : { runs: types }).runs,
     store: {
       now: () => now,
@@ -43,7 +46,7 @@ export function makerOf(known: Known = {}) {
           return { items: items as readonly Delivery[], nextCursor: null }
         },
       },
-      repositories: { learn: async (...repository) => void learnt.push(repository) },
+      repositories: { learn: async (...repository) => void learned.push(repository) },
     },
     github,
     roles: role === undefined ? null : { roleOf: role },
@@ -51,20 +54,20 @@ export function makerOf(known: Known = {}) {
     toClaim: (request, actor) =>
       toClaim(request, { policy, lease: null, leaseMs: 1000, actor, now }),
   })
-  return { maker, learnt }
+  return { planner, learned }
 }
 
-export const acts = (known: Known, name: string, payload: object) =>
-  actsBy(makerOf(known).maker, readEvent('guid', name, payload))
+export const acts = (input: ActsInput, name: string, payload: object) =>
+  actsBy(plannerOf(input).planner, readEvent('guid', name, payload))
 
-export async function actsBy(maker: ActPlanner, event: WebhookEvent) {
-  return await maker.actsFor(event, await maker.routesFor(event))
+export async function actsBy(planner: ActPlanner, event: WebhookEvent) {
+  return await planner.actsFor(event, await planner.routesFor(event))
 }
 
 export const reasonOf = (act: WebhookAct) => (act.act === 'note' ? act.outcome.reason : act.act)
 
-export async function claimOf(known: Known, name: string, payload: object): Promise<Claim> {
-  const [act] = await acts(known, name, payload)
+export async function claimOf(input: ActsInput, name: string, payload: object): Promise<Claim> {
+  const [act] = await acts(input, name, payload)
   if (act?.act !== 'claim') throw new Error(`no claim but ${JSON.stringify(act)}`)
   return act.claim
 }

@@ -1,8 +1,8 @@
 /**
- * Goal: what happened on GitHub while no webhook told us is found and decided as if one had, once,
- * and nothing else is.
+ * Goal: events on GitHub whose webhooks never arrived are found and decided once, as if a webhook
+ * had arrived, and nothing else is.
  * Method: whole servers over real sockets, against the simulated GitHub over HTTP, whose hook loses
- * what a test says; what a server did is read from its store.
+ * what a test says. The test reads the servers' stores.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ import { webhookSecret } from './webhook.ts'
 const name = 'acme/widgets'
 const sha = (mark: number | string) => String(mark).padStart(40, '0')
 const page = { limit: 1000, cursor: null }
-/** Past its retention, whatever it is; the audit stays. */
+/** Everything is past its retention; only the audit stays. */
 const everything = { finishedMs: -1000, supersededMs: -1000, eventMs: -1000, auditMs: 1e12 }
 
 let github: GitHubSimulator
@@ -48,7 +48,7 @@ const asApp = (): LiveOptions['env'] => ({
   GITHUB_PRIVATE_KEY: appKeyPem,
 })
 
-/** Payloads tell the time to the second, so everything happens a second after the last. */
+/** Times in payloads have whole seconds, so each event is a second after the one before. */
 let aheadMs: number
 const clock = { wallMs: () => Date.now() + aheadMs, monotonicMs: () => performance.now() }
 function then(happens: () => unknown): void {
@@ -78,7 +78,7 @@ async function start(env = asApp()): Promise<void> {
   await server.catchUp()
 }
 
-/** Starts a server and tells it of what happens from now on. */
+/** Starts a server that receives webhooks from now on. */
 async function listen(env = asApp()): Promise<void> {
   await start(env)
   hook = sendWebhooks(github, { url: server.hookUrl, secret: webhookSecret })
@@ -90,7 +90,7 @@ const push = (number: number, head: number, by = 'octocat') =>
   then(() => github.push(name, number, sha(head), { by }))
 const close = (number: number) => then(() => github.close(name, number))
 
-/** When all that came is decided: the runs, by pull request and head. */
+/** Waits until all webhooks are decided. Returns the runs, by pull request and head. */
 async function runs(store: Store = server.app.store): Promise<string[]> {
   await hook.idle()
   await until(
@@ -103,12 +103,12 @@ async function runs(store: Store = server.app.store): Promise<string[]> {
     .toSorted((a, b) => a.localeCompare(b))
 }
 
-async function told(type: string, store: Store = server.app.store): Promise<number> {
+async function auditCount(type: string, store: Store = server.app.store): Promise<number> {
   return (await store.audit.list({ type }, page)).items.length
 }
 
-describe('webhooks that never came', () => {
-  it('are found in the record of what GitHub sent, and decided once', async () => {
+describe('webhooks that never arrived', () => {
+  it('are found in GitHub’s list of sent webhooks, and decided once', async () => {
     await listen()
     hook.addFault({ fault: 'drop', action: 'opened' })
     hook.addFault({ fault: 'drop', action: 'closed' })
@@ -120,12 +120,12 @@ describe('webhooks that never came', () => {
     const first = await server.catchUp()
     expect(first).toMatchObject({ ingested: 2, reconciled: 0, skipped: [] })
     expect([first.runs_made, first.runs_cancelled.length]).toEqual([[], 1])
-    // The head that was opened with is stale by now, and says so.
+    // The first head is stale by now, and its run says so.
     expect(await runs()).toEqual(['#1 100 skipped', '#1 101 pending', '#2 200 cancelled'])
-    expect(await told('webhook.caught_up')).toBe(2)
+    expect(await auditCount('webhook.caught_up')).toBe(2)
     const again = await server.catchUp()
     expect(again).toMatchObject({ ingested: 0, reconciled: 0, runs_made: [], runs_cancelled: [] })
-    expect(await told('webhook.duplicate')).toBe(0)
+    expect(await auditCount('webhook.duplicate')).toBe(0)
   })
 
   it('that came twice are not missing', async () => {
@@ -137,7 +137,7 @@ describe('webhooks that never came', () => {
     expect(await server.catchUp()).toMatchObject({ ingested: 0, reconciled: 0 })
   })
 
-  it('that nobody listens to are not fetched', async () => {
+  it('that no type listens to are not fetched', async () => {
     await listen()
     hook.addFault({ fault: 'drop', event: 'pull_request', action: 'labeled', times: 5 })
     open(1)
@@ -160,7 +160,7 @@ describe('webhooks that never came', () => {
     server = await openLiveServer({ folder, env: asApp() })
     hook.moveTo(server.hookUrl)
     await until(
-      () => told('webhook.caught_up'),
+      () => auditCount('webhook.caught_up'),
       (count) => count === 20,
     )
     const after = await runs()
@@ -173,7 +173,7 @@ describe('webhooks that never came', () => {
     expect(github.count('GET /app/hook/deliveries')).toBeGreaterThanOrEqual(3)
   })
 
-  it('from before the first start were never ours', async () => {
+  it('from before the first start do not count', async () => {
     server = await openLiveServer({ folder, env: asApp() })
     hook = sendWebhooks(github, { url: 'http://127.0.0.1:9/', secret: webhookSecret })
     await server.app.close()
@@ -187,7 +187,7 @@ describe('webhooks that never came', () => {
       (now) => Math.floor(now / 1000) * 1000 > createdAt + 1000,
     )
     await start()
-    expect(await told('webhook.caught_up')).toBe(0)
+    expect(await auditCount('webhook.caught_up')).toBe(0)
   })
 
   it('are found by two servers at once, and decided once', async () => {
@@ -209,8 +209,8 @@ describe('webhooks that never came', () => {
       const all = await runs()
       expect(all).toHaveLength(10)
       expect(all.every((run) => run.endsWith('pending'))).toBe(true)
-      expect(await told('webhook.caught_up')).toBe(10)
-      expect(await told('run.claimed')).toBe(10)
+      expect(await auditCount('webhook.caught_up')).toBe(10)
+      expect(await auditCount('run.claimed')).toBe(10)
     } finally {
       await other.app.close()
       await server.app.close()
@@ -220,17 +220,17 @@ describe('webhooks that never came', () => {
   })
 })
 
-describe('pull requests that changed unheard', () => {
-  /** A repository is known by what came from it. */
-  async function known(env = asApp()): Promise<void> {
+describe('pull requests whose webhooks were lost', () => {
+  /** Holdfast knows a repository only after an event from it. */
+  async function listenToOne(env = asApp()): Promise<void> {
     await listen(env)
     open(1)
     await runs()
     await server.catchUp()
   }
 
-  it('get their run, and lose it when they were closed', async () => {
-    await known()
+  it('get their run, and a closed one loses it', async () => {
+    await listenToOne()
     hook.addFault({ fault: 'drop-unlogged', event: 'pull_request', times: 3 })
     open(2)
     push(1, 101)
@@ -245,8 +245,8 @@ describe('pull requests that changed unheard', () => {
     expect(await server.catchUp()).toMatchObject({ ingested: 0, reconciled: 0 })
   })
 
-  it('are opened again, or made ready, by the rules of their type', async () => {
-    await known()
+  it('that were reopened or made ready follow the rules of their type', async () => {
+    await listenToOne()
     open(2, true)
     close(1)
     await runs()
@@ -258,8 +258,8 @@ describe('pull requests that changed unheard', () => {
     expect(await runs()).toEqual(['#1 100 pending', '#2 200 pending'])
   })
 
-  it('are opened again when nothing but their subject is remembered', async () => {
-    await known()
+  it('that were reopened get a run even if only their subject is stored', async () => {
+    await listenToOne()
     open(2)
     close(1)
     await runs()
@@ -278,8 +278,8 @@ describe('pull requests that changed unheard', () => {
     expect(await server.catchUp()).toMatchObject({ runs_made: [] })
   })
 
-  it('are opened again where their run had failed, as by the event itself', async () => {
-    await known()
+  it('that were reopened get a run if theirs had failed, as by the event itself', async () => {
+    await listenToOne()
     const { store } = server.app
     const asked = { grant: grant(), leaseMs: 60_000, types: null, runId: null, actor: 'test' }
     const held = await store.runs.lease(asked, null)
@@ -293,8 +293,8 @@ describe('pull requests that changed unheard', () => {
     expect(await server.catchUp()).toMatchObject({ reconciled: 0 })
   })
 
-  it('by our own hand, as was heard, start nothing', async () => {
-    await known()
+  it('that we pushed to ourselves start nothing', async () => {
+    await listenToOne()
     push(1, 101, 'holdfast[bot]')
     expect(await runs()).toEqual(['#1 100 pending'])
     then(() => github.commentAs('octocat', name, 1, 'Thank you'))
@@ -302,9 +302,9 @@ describe('pull requests that changed unheard', () => {
     expect(await runs()).toEqual(['#1 100 pending'])
   })
 
-  it('are found with a token too, which cannot ask what was sent', async () => {
+  it('are also found with a token, which cannot read the list of sent webhooks', async () => {
     const env = { GITHUB_API_URL: served.url, GITHUB_TOKEN: 'ghp_bot' }
-    await known(env)
+    await listenToOne(env)
     hook.addFault({ fault: 'drop', event: 'pull_request' })
     open(2)
     const found = await server.catchUp()
@@ -316,7 +316,7 @@ describe('pull requests that changed unheard', () => {
   })
 
   it('wait while GitHub asks to wait', async () => {
-    await known()
+    await listenToOne()
     hook.addFault({ fault: 'drop-unlogged', event: 'pull_request' })
     open(2)
     const fault = github.faults.secondaryLimit({ retryAfterSeconds: 2 })
@@ -336,7 +336,7 @@ describe('pull requests that changed unheard', () => {
   })
 })
 
-it('a wrong secret at GitHub: doctor and why name it', async () => {
+it('doctor and why name a wrong secret at GitHub', async () => {
   await start()
   hook = sendWebhooks(github, { url: server.hookUrl, secret: 'another secret than the server has' })
   open(8)
@@ -353,19 +353,19 @@ it('a wrong secret at GitHub: doctor and why name it', async () => {
   expect(text).not.toContain('never arrived')
 })
 
-it('does not say that it caught up when GitHub refuses the credentials', async () => {
+it('catch-up does not report success if GitHub refuses the credentials', async () => {
   github.faults.add({
     on: { route: /^GET \/app\// },
     fault: github.faults.refuse(401),
   })
   await start()
-  const said = server.logged.map(({ msg, level }) => `${level} ${msg}`)
-  expect(said).not.toContain('30 Checked for missed webhooks')
-  expect(said).toContain('40 Checked for missed webhooks, but not all: see "skipped"')
+  const logLines = server.logged.map(({ msg, level }) => `${level} ${msg}`)
+  expect(logLines).not.toContain('30 Checked for missed webhooks')
+  expect(logLines).toContain('40 Checked for missed webhooks, but not all: see "skipped"')
 })
 
-describe('from a terminal', () => {
-  it('it is done beside a server, straight on its database', async () => {
+describe('the command', () => {
+  it('catches up beside a server, directly on its database', async () => {
     await listen()
     hook.addFault({ fault: 'drop', event: 'pull_request' })
     open(1)

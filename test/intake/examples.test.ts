@@ -1,14 +1,14 @@
 /**
- * Goal: whatever GitHub sends is taken and decided, with a reason where nothing comes of it.
- * Method: every published example of every event goes, signed, through the door of a real server,
- * first to the types of a server without a configuration, then to one that listens to everything;
- * then with parts of the payloads taken out or put in another's place.
+ * Goal: everything that GitHub sends is accepted and decided, with a reason if it starts nothing.
+ * Method: every published example of every event is signed and sent to a real server, first without
+ * a configuration, then with one that listens to everything; then with parts of the payloads
+ * removed or replaced.
  */
 import fc from 'fast-check'
 import { createRequire } from 'node:module'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { InboxEntry } from '../../src/domain/inbox.ts'
-import { openDoor, type Door } from './door.ts'
+import { openWebhookServer, type WebhookServer } from './webhook-server.ts'
 
 interface Example {
   readonly name: string
@@ -21,7 +21,7 @@ const examples = published.flatMap(({ name, examples: payloads }) =>
   payloads.map((payload) => ({ event: name, payload })),
 )
 
-/** All that a run type can listen to. */
+/** All events that a run type can listen to. */
 const everything = Object.fromEntries(
   [
     ...['check_run', 'check_suite', 'issue_comment', 'pull_request', 'pull_request_review'],
@@ -51,50 +51,56 @@ it('there are examples of all 58 events', () => {
 })
 
 describe.each(configs)('%s', (_name, config) => {
-  let door: Door
+  let server: WebhookServer
   beforeAll(async () => {
-    door = await openDoor(config)
+    server = await openWebhookServer(config)
   })
-  afterAll(() => door.close())
+  afterAll(() => server.close())
 
-  it('takes every example and decides on each', async () => {
-    const answers = await Promise.all(examples.map((example) => door.send(example)))
+  it('accepts every example and decides on each', async () => {
+    const answers = await Promise.all(examples.map((example) => server.send(example)))
     for (const [n, { status, body }] of answers.entries()) {
       expect([examples[n]?.event, [200, 202].includes(status)]).toEqual([examples[n]?.event, true])
       expect(status === 202).toBe(body.decision === 'accepted')
       if (status === 200) expect(body.reason).toEqual(expect.any(String))
     }
-    const entries = await door.processed()
+    const entries = await server.processed()
     expect(entries).toHaveLength(new Set(answers.map(({ body }) => body.inbox_id)).size)
     expect(entries).toHaveLength(examples.length)
     const results = new Set(entries.flatMap(({ outcomes }) => outcomes.map(({ result }) => result)))
     expect(results).toContain('claimed')
     expectDecided(entries)
-    expect(door.complaints).toEqual([])
+    expect(server.complaints).toEqual([])
   }, 30_000)
 
-  it('takes them also when parts are missing or are something else', async () => {
-    const bent = fc
-      .tuple(fc.constantFrom(...examples), fc.array(bending, { minLength: 1, maxLength: 4 }))
-      .map(([{ event, payload }, bends]) => ({ event, payload: bends.reduce(bend, payload) }))
-    const before = (await door.processed()).length
-    const sent = fc.sample(bent, { numRuns: 400, seed: 5 })
-    const answers = await Promise.all(sent.map((webhook) => door.send(webhook)))
+  it('accepts them also if parts are missing or replaced', async () => {
+    const changed = fc
+      .tuple(fc.constantFrom(...examples), fc.array(replacement, { minLength: 1, maxLength: 4 }))
+      .map(([{ event, payload }, replacements]) => ({
+        event,
+        payload: replacements.reduce(replacePart, payload),
+      }))
+    const before = (await server.processed()).length
+    const sent = fc.sample(changed, { numRuns: 400, seed: 5 })
+    const answers = await Promise.all(sent.map((webhook) => server.send(webhook)))
     expect(answers.filter(({ status }) => ![200, 202].includes(status))).toEqual([])
-    const entries = await door.processed()
+    const entries = await server.processed()
     expect(entries).toHaveLength(before + sent.length)
     expectDecided(entries)
-    expect(door.complaints).toEqual([])
+    expect(server.complaints).toEqual([])
   }, 30_000)
 })
 
-/** Which part of a payload (as a fraction of all its parts) becomes what; undefined removes it. */
-interface Bend {
+/**
+ * Which part of a payload (as a fraction of all its parts) is replaced by what; undefined removes
+ * it.
+ */
+interface Replacement {
   readonly at: number
   readonly to: unknown
 }
 
-const odd = fc.oneof(
+const oddValue = fc.oneof(
   fc.constantFrom(undefined, null, 0, -1, 1.5, 2 ** 53, '', [], {}, true, '\u0000', '\ud800'),
   fc.constantFrom(
     'x'.repeat(100_000),
@@ -105,13 +111,15 @@ const odd = fc.oneof(
   ),
   fc.jsonValue({ maxDepth: 2 }),
 )
-const bending: fc.Arbitrary<Bend> = fc.record({
+const replacement: fc.Arbitrary<Replacement> = fc.record({
   at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
-  to: odd,
+  to: oddValue,
 })
 
-/** A copy with one part bent. The parts near the root come first: those are what we read. */
-function bend(payload: unknown, { at, to }: Bend): unknown {
+/**
+ * A copy with one part replaced. Parts near the root are more likely, because Holdfast reads those.
+ */
+function replacePart(payload: unknown, { at, to }: Replacement): unknown {
   if (typeof payload !== 'object' || payload === null) return payload
   const copy = structuredClone(payload) as Record<string, unknown>
   const places = placesIn(copy)

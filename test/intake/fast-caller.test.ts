@@ -1,6 +1,6 @@
 /**
- * Goal: a caller's clock that runs fast loses nothing: what GitHub tells after its claim is newer
- * than the claim, whatever time the claim brought.
+ * Goal: a fast clock of a caller loses nothing: an event that GitHub sends after the claim is newer
+ * than the claim, whatever time the claim has.
  * Method: whole servers on both databases, against a simulated GitHub.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { databases, LossyWorld, type Database } from './lossy-world.ts'
 let world: LossyWorld
 afterEach(() => world.stop())
 
-/** As a program with a fast clock claims: by its own time, and not by GitHub's. */
+/** A claim of a program with a fast clock, which sends its own time instead of GitHub's. */
 async function claim(head: number, aheadMs: number) {
   const { runs, store } = world.server.app
   const sha = (mark: number | string) => String(mark).padStart(40, '0')
@@ -48,7 +48,7 @@ describe.each(claims)('on %s, after a claim whose clock was %d ms fast', (databa
     expect(await world.runs()).toEqual(['#1 100 cancelled'])
   })
 
-  it('its run that failed is worked on by the next event', async () => {
+  it('its failed run is retried by the next event', async () => {
     const { runs, store } = world.server.app
     const [run] = (await store.runs.list({}, { limit: 1, cursor: null })).items
     await runs.cancel(run!.id, 'test')
@@ -61,15 +61,15 @@ describe.each(claims)('on %s, after a claim whose clock was %d ms fast', (databa
 })
 
 describe.each(databases)('on %s', (database) => {
-  it('closing it ends its run, though the claim seems later by what clocks differ', async () => {
+  it('closing it ends its run, although the claim seems to be slightly later', async () => {
     await start(database)
     await claim(100, 2000)
-    // GitHub's clock is behind the caller's.
+    // GitHub's clock is behind the caller's clock.
     world.github.close(world.name, 1)
     expect(await world.runs()).toEqual(['#1 100 cancelled'])
   })
 
-  it('and an older closing does not, where it was opened again since', async () => {
+  it('an older closing does not end it if it was reopened since', async () => {
     await start(database)
     world.hook.addFault({ fault: 'hold', action: 'closed' })
     world.github.close(world.name, 1)

@@ -1,6 +1,6 @@
 /**
- * Goal: a repository from which no event has led to a claim yet is looked at all the same: what
- * happens there next may be lost.
+ * Goal: catch-up also checks a repository from which no event has led to a claim yet, because its
+ * next event may be lost.
  * Method: whole servers on both databases, against a simulated GitHub that loses webhooks.
  */
 import { afterEach, describe, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ let world: LossyWorld
 afterEach(() => world.stop())
 
 describe.each(databases)('on %s', (database) => {
-  it('a first pull request that was a draft gets its run, though nobody told', async () => {
+  it('a first pull request that was a draft gets its run after a lost event', async () => {
     world = new LossyWorld({ database, asUser: true })
     await world.start()
     world.openPull(1, true)
@@ -22,7 +22,7 @@ describe.each(databases)('on %s', (database) => {
     expect(await world.server.catchUp()).toMatchObject({ reconciled: 0 })
   })
 
-  it('the same where only a label was heard, which nobody listens to', async () => {
+  it('the same if only a label arrived, which no type listens to', async () => {
     world = new LossyWorld({ database, asUser: true })
     await world.start()
     world.lose('opened')

@@ -1,7 +1,9 @@
 /**
- * Goal: a maintainer's label counts for the commits that it was set on. Who closes and reopens the
- * pull request in the same second, so that GitHub has to be asked, and pushes, gets nothing.
- * Method: whole servers on both databases, against the simulated GitHub, webhooks held back.
+ * Goal: a maintainer's label counts for the commits that it was set on. Somebody who closes and
+ * reopens the pull request in the same second, so that GitHub must be asked, and then pushes, gets
+ * no run.
+ * Method: whole servers on both databases, against the simulated GitHub, with webhooks that are
+ * held back.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { databases, LossyWorld } from './lossy-world.ts'
@@ -31,7 +33,7 @@ describe.each(databases)('on %s', (database) => {
     })
   }
 
-  it('a push right after the label is not what was labelled', async () => {
+  it('a push right after the label does not count as labelled', async () => {
     world.hook.addFault({ fault: 'hold', action: 'labeled' })
     closeReopenLabel()
     world.push(1, 101)

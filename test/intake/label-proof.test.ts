@@ -1,6 +1,6 @@
 /**
- * Goal: a label that is heard after a lost event carries what that event changed, and is no proof
- * that the event was heard: catching up still does what the event would have done, once.
+ * Goal: a label event that arrives after a lost event contains what that event changed, but does
+ * not prove that the event arrived: catch-up still does once what the event would have done.
  * Method: whole servers on both databases, against a simulated GitHub that loses webhooks.
  */
 import { afterEach, describe, expect, it } from 'vitest'
@@ -14,7 +14,7 @@ describe.each(databases)('on %s, catching up', (database) => {
   const start = async (config?: Config) => {
     world = new LossyWorld({ database, asUser: true, ...(config && { config }) })
     await world.start()
-    // A repository is known by what came from it.
+    // Holdfast knows a repository only after an event from it.
     world.openPull(2, true)
     world.then(() => world.github.edit(world.name, 2, { draft: false }))
     await world.runs()
@@ -26,7 +26,7 @@ describe.each(databases)('on %s, catching up', (database) => {
   const reopen = () => world.then(() => world.github.reopen(world.name, 1))
   const ready = () => world.then(() => world.github.edit(world.name, 1, { draft: false }))
 
-  /** The runs of the pull request after a label and a pass; another pass finds nothing. */
+  /** The runs of the pull request after a label and a catch-up pass; another pass finds nothing. */
   async function caughtUp(found = 1): Promise<string[]> {
     label()
     await world.runs()
@@ -49,7 +49,7 @@ describe.each(databases)('on %s, catching up', (database) => {
     expect(await caughtUp()).toEqual(['#1 100 cancelled'])
   })
 
-  it('ends it also when it was opened again unheard before', async () => {
+  it('ends it also if an earlier reopening was lost', async () => {
     await start()
     world.openPull(1)
     await world.runs()
@@ -75,7 +75,7 @@ describe.each(databases)('on %s, catching up', (database) => {
     expect(await caughtUp()).toEqual(['#1 100 pending'])
   })
 
-  it('works on a draft that became ready unheard', async () => {
+  it('works on a draft whose ready event was lost', async () => {
     await start()
     world.openPull(1, true)
     await world.runs()
@@ -88,14 +88,14 @@ describe.each(databases)('on %s, catching up', (database) => {
     return { runs: { greet: { on: { pull_request: [action] }, run: 'remote', anchor: false } } }
   }
 
-  it('serves a type that listens to nothing but the opening', async () => {
+  it('starts a type that listens only to the opening', async () => {
     await start(listeningTo('opened'))
     world.lose('opened')
     world.openPull(1)
     expect(await caughtUp()).toEqual(['#1 100 pending'])
   })
 
-  it('serves one that waits for the end of a draft, also after a push that was lost', async () => {
+  it('starts a type that waits for the end of a draft, also after a lost push', async () => {
     await start(listeningTo('ready_for_review'))
     world.openPull(1, true)
     world.lose('ready_for_review')
@@ -105,7 +105,7 @@ describe.each(databases)('on %s, catching up', (database) => {
     expect(await caughtUp()).toEqual(['#1 101 pending'])
   })
 
-  it('starts nothing where the event was heard and led to nothing', async () => {
+  it('starts nothing if the event arrived and led to nothing', async () => {
     const own = 'holdfast-bot'
     await start()
     world.openPull(1, true)

@@ -1,6 +1,6 @@
 /**
- * A server in this process that takes the simulated GitHub for GitHub, over real HTTP both ways.
- * It may be closed and opened again on the same store.
+ * A server in this process that uses the simulated GitHub, over real HTTP in both directions. It
+ * can be closed and opened again on the same store.
  */
 import { pino } from 'pino'
 import { compose, type App } from '../../src/compose.ts'
@@ -17,7 +17,7 @@ export interface LiveOptions {
 
 export interface LiveServer {
   readonly app: App
-  /** Where webhooks go. */
+  /** The address for webhooks. */
   readonly hookUrl: string
   catchUp(): Promise<CatchUpView>
   readonly logged: readonly Logged[]

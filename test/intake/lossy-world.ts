@@ -1,7 +1,7 @@
 /**
  * A server over real sockets, on either database, against the simulated GitHub over HTTP whose hook
- * loses what a test says. Everything happens a second after the last, because payloads tell the
- * time by the second.
+ * loses what a test says. Each event is a second after the one before, because times in payloads
+ * have whole seconds.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ const sha = (mark: number | string) => String(mark).padStart(40, '0')
 export interface LossyOptions {
   readonly database: Database
   readonly config?: Config
-  /** As a user with a token, who cannot ask GitHub what it sent. */
+  /** Acts as a user with a token, who cannot read GitHub's list of sent webhooks. */
   readonly asUser?: boolean
 }
 
@@ -95,7 +95,7 @@ export class LossyWorld {
     rmSync(this.#folder, { recursive: true })
   }
 
-  /** A second later. */
+  /** Does something on GitHub, a second after the last event. */
   then(happens: () => unknown): void {
     this.#aheadMs += 1000
     happens()
@@ -114,12 +114,12 @@ export class LossyWorld {
     this.then(() => this.github.commentAs(by, name, number, text))
   }
 
-  /** The next pull request event of this action is never sent, and no record tells of it. */
+  /** The next pull request event with this action is never sent, and is not in GitHub's list. */
   lose(action: string): void {
     this.hook.addFault({ fault: 'drop-unlogged', event: 'pull_request', action })
   }
 
-  /** When all that came is decided: the runs, by pull request and head. */
+  /** Waits until all webhooks are decided. Returns the runs, by pull request and head. */
   async runs(): Promise<string[]> {
     const { store } = this.server.app
     await this.hook.idle()

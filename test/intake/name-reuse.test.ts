@@ -1,7 +1,7 @@
 /**
- * Goal: events stay with their repository, whoever has its name by now.
- * Method: a repository is renamed, its name is taken by another, and a late event of the first one
- * brings the name back, at another node; each node knows only what it heard of itself.
+ * Goal: events belong to their repository, whoever has its name now.
+ * Method: a repository is renamed, another one takes its name, and a late event of the first one,
+ * at another node, names it by the old name. Each node knows only the events that it received.
  */
 import { githubDeclarations } from '../../src/channels/github-channels.ts'
 import { pino } from 'pino'
@@ -57,7 +57,7 @@ function node(): ActPlanner {
 
 let second = 0
 
-/** Answers the subject that a push of this repository was decided on. */
+/** Returns the subject that a push to this repository was decided on. */
 async function push(at: ActPlanner, name: string, id: number, head: string): Promise<string> {
   const event = readEvent(`guid-${++second}`, 'pull_request', {
     action: 'synchronize',
@@ -82,7 +82,7 @@ async function claimBy(at: ActPlanner, event: WebhookEvent): Promise<ClaimAnswer
   return (await store.inbox.finish(decided(entry, ...acts))).claims[0]
 }
 
-/** A branch of this repository has this commit now. */
+/** A push of this commit to a branch of this repository. */
 async function pushBranch(name: string, id: number, head: string): Promise<ClaimAnswer> {
   const event = readEvent(`guid-${++second}`, 'push', {
     ref: 'refs/heads/main',
@@ -93,7 +93,7 @@ async function pushBranch(name: string, id: number, head: string): Promise<Claim
   return (await claimBy(node(), event))!
 }
 
-it('a name that was given away and brought back moves no pull request', async () => {
+it('a name that was given away and then used by a late event moves no pull request', async () => {
   const [p, q] = [node(), node()]
   const first = await push(p, 'acme/a', 1, 'a')
   expect(await push(p, 'acme/b', 1, 'b')).toBe(first)
@@ -103,7 +103,7 @@ it('a name that was given away and brought back moves no pull request', async ()
   expect(await push(p, 'acme/a', 2, 'd')).toBe(second)
 })
 
-it('a commit of a branch is worked on once, under whatever name its repository has', async () => {
+it('a commit of a branch is worked on once, whatever name its repository has', async () => {
   const first = await pushBranch('acme/w', 1, 'a')
   expect(first).toMatchObject({
     reason: 'new',

@@ -1,9 +1,9 @@
-/** Payloads in the form of GitHub's, with the parts that a test is about. */
+/** Payloads in GitHub's form, with the parts that a test needs. */
 import { createHash } from 'node:crypto'
 
 export const shaOf = (text: string): string => createHash('sha1').update(text).digest('hex')
 
-/** A second of the past, as GitHub writes it. */
+/** A time in the past, as GitHub writes it. */
 export const atSecond = (second: number): string =>
   new Date(Date.UTC(2024, 0, 1, 0, 0, second)).toISOString().replace('.000Z', 'Z')
 
@@ -16,16 +16,16 @@ export interface PullRequestOptions {
   readonly repository: Repository
   readonly number: number
   readonly action: string
-  /** Short words; the payload has full shas made of them. */
+  /** Short words, from which the payload gets full shas. */
   readonly head: string
   readonly base?: string
-  /** Seconds; also which of two events is the later one. */
+  /** The time in seconds, which orders two events. */
   readonly at: number
   readonly sender?: object
   readonly user?: object
   readonly draft?: boolean
   readonly state?: 'open' | 'closed'
-  /** Put into the payload beside the pull request. */
+  /** Fields of the payload beside the pull request. */
   readonly more?: object
 }
 
@@ -55,7 +55,7 @@ export function pullRequestPayload(options: PullRequestOptions): object {
 
 let repositories = 0
 
-/** A repository of a test's own, with a pull request whose events are made by short words. */
+/** A new repository with a pull request, whose events are built from short words. */
 export function newThread(number = 7) {
   repositories += 1
   const repository = { id: 70_000 + repositories, full_name: `Acme/thread-${repositories}` }

@@ -1,6 +1,6 @@
 /**
- * A processor over a store that keeps entries in a list, with time that stands still until a test
- * moves it and timers that only a test fires.
+ * A processor over a store that keeps entries in a list. Time does not pass until a test moves it,
+ * and only a test fires timers.
  */
 import { brotliCompressSync } from 'node:zlib'
 import type { InboxEntry } from '../../src/domain/inbox.ts'
@@ -37,7 +37,7 @@ class Timers implements Scheduler {
   }
 }
 
-export class World {
+export class ProcessorWorld {
   now = 1_000_000
   readonly entries: InboxEntry[] = []
   readonly bodies = new Map<number, Uint8Array>()
@@ -49,11 +49,13 @@ export class World {
   #inHand = 0
   storeIsAway = false
   bodyIsDamaged = 0
-  /** Settling these fails, or waits; giving one up does not. */
+  /**
+   * Called before an entry is finished; may reject or wait. Not called when an entry is given up.
+   */
   settling: (id: string) => Promise<void> = async () => undefined
-  /** Settled only after a look at GitHub. */
+  /** Entries that are finished only after a look at GitHub. */
   readonly unclear = new Set<string>()
-  /** How its pull request is on GitHub; may throw or wait. */
+  /** Returns the pull request on GitHub; may throw or wait. */
   seePull: ProcessorOptions['acts']['askPull'] = async () => null
   /** What an event leads to; may throw or wait. */
   decide: (event: EventFacts) => Promise<readonly WebhookAct[]> | readonly WebhookAct[] = () => []
@@ -108,7 +110,7 @@ export class World {
     })
   }
 
-  /** Stored, and found by whoever looks. */
+  /** Stores an entry, which the next look finds. */
   add(id: string, over: Partial<InboxEntry> = {}, body = Buffer.from('{}')): InboxEntry {
     const arrival = this.entries.length + 1
     const entry = { ...anEntry, id, webhookId: id, arrival, lane: id, ...over }
@@ -117,7 +119,7 @@ export class World {
     return this.entry(id)
   }
 
-  /** As the door hands it over. */
+  /** Stores an entry and passes it on, as the webhook endpoint does. */
   take(id: string, over: Partial<InboxEntry> = {}): void {
     this.processor.take(this.add(id, over), readEvent(id, 'pull_request', {}), [])
   }
@@ -132,7 +134,7 @@ export class World {
     return this.entries.map(({ state }) => state)
   }
 
-  /** Two parties at a time, of each up to 100. */
+  /** Two parties per look, and up to 100 entries of each. */
   #due(after: string | null): DueWebhooks {
     if (this.storeIsAway) throw away()
     this.looks += 1
@@ -199,7 +201,7 @@ export const turns = async (): Promise<void> => {
   for (let turn = 0; turn < 50; turn++) await Promise.resolve()
 }
 export const limited = (until?: number) => new GitHubNotAsked(null, until)
-/** GitHub answers that there is no such repository, or none for us. */
+/** GitHub answers that the repository does not exist, or hides it from us. */
 export const hidden = () => {
   const asked = { route: 'GET /repositories/{repository_id}', requestId: '1' }
   const facts = { ...asked, status: 404, githubRequestId: null }

@@ -1,6 +1,7 @@
 /**
- * Goal: a head that comes back, or came unheard, is the head again: by the next comment on it, when
- * a draft is made ready, and by catching up, whatever else was heard of it meanwhile.
+ * Goal: a head that comes back, or whose event was lost, becomes the current head: by the next
+ * comment on it, when a draft becomes ready, and by catch-up, whatever other events arrived
+ * meanwhile.
  * Method: whole servers on both databases, against a simulated GitHub that loses webhooks.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -21,7 +22,7 @@ describe.each(databases)('on %s, catching up', (database) => {
     expect(await world.runs()).toEqual(['#1 100 superseded', '#1 101 pending'])
   })
 
-  it('finds a head that was forced back unheard', async () => {
+  it('finds a head that came back by a lost force-push', async () => {
     world.lose('synchronize')
     world.push(1, 100)
     expect(await world.server.catchUp()).toMatchObject({ reconciled: 1 })
@@ -30,7 +31,7 @@ describe.each(databases)('on %s, catching up', (database) => {
   })
 
   it.each(['labeled', 'locked', 'edited'])(
-    'finds an unheard push although %s was heard after it',
+    'finds a lost push although %s arrived after it',
     async (action) => {
       world.lose('synchronize')
       world.push(1, 102)
@@ -56,14 +57,14 @@ describe.each(databases)('on %s, a comment', (database) => {
     await world.start()
   })
 
-  it('on A, on B and on A again is done for the head each time', async () => {
+  it('on A, on B and on A again starts the current head each time', async () => {
     world.openPull(1)
     world.comment(1, '/go')
     expect(await world.runs()).toEqual(['#1 100 pending'])
     world.push(1, 101)
     world.comment(1, '/go')
     expect(await world.runs()).toEqual(['#1 100 superseded', '#1 101 pending'])
-    // Arrival decided; GitHub is asked, and what it says must not be of what comes next.
+    // The order of arrival decided, so GitHub is asked. It must answer before the next event.
     await until(
       () => world.server.app.store.audit.list({ type: 'run.head_verified' }, page),
       ({ items }) => items.length === 1,

@@ -1,11 +1,14 @@
-/** Webhooks as GitHub sends them: the body's bytes, its signature, the headers that name it. */
+/**
+ * Webhooks as GitHub sends them: the bytes of the body, its signature, and the headers that name
+ * it.
+ */
 import { createHmac, randomUUID } from 'node:crypto'
 
 export const webhookSecret = 'a-webhook-secret-for-tests'
 
 export interface Webhook {
   readonly event: string
-  /** Sent as it is when a text, else as JSON. */
+  /** A text is sent unchanged, anything else as JSON. */
   readonly payload: unknown
   readonly guid?: string
   readonly secret?: string

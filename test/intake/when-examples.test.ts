@@ -1,6 +1,6 @@
 /**
- * Goal: the rules that docs/guides/webhooks.md shows do what it says of them.
- * Method: the page's own example is loaded as a config file; events as GitHub sends them are routed
+ * Goal: the rules in docs/guides/webhooks.md do what the page says.
+ * Method: the page's own example is loaded as a config file, and events in GitHub's form are routed
  * by it.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -61,8 +61,8 @@ it.each([
   ['another label', 'pull_request', labeled('docs'), ['preview: another label']],
 ])('%s', (_what, name, payload, expected) => {
   const routes = routeEvent(readEvent('guid', name, payload), settings.runs, null)
-  const said = routes.map(
+  const decisions = routes.map(
     (route) => `${route.type}: ${'reason' in route ? route.reason : route.to}`,
   )
-  expect(said).toEqual(expected)
+  expect(decisions).toEqual(expected)
 })

@@ -1,4 +1,4 @@
-/** A claim as a program that embeds Holdfast makes it, of whatever pull request. */
+/** A claim as a program that embeds Holdfast makes it, for any pull request. */
 export const claim = {
   repo: 'acme/widgets',
   prNumber: 7,

@@ -1,8 +1,8 @@
 /**
- * Goal: no order of events, however unlucky, leaves something announced for ever, shows an older
- * version over a newer one, doubles anything, or tries for ever.
- * Method: each interleaving that once broke a rule, played with the real store, channels and
- * publisher against the simulated GitHub.
+ * Goal: no order of events leaves an announcement in progress forever, shows an older version over
+ * a newer one, publishes anything twice, or retries forever.
+ * Method: each order that once broke a rule, played with the real store, channels and publisher
+ * against the simulated GitHub.
  */
 import { channelsByName } from '../../src/channels/github-channels.ts'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -39,8 +39,8 @@ const pendingStatus = (shownAs: string) => ({
   targetUrl: null,
 })
 
-describe('nothing stays announced for ever', () => {
-  it('what a run said itself is closed also where its type shows nothing', async () => {
+describe('nothing stays in progress forever', () => {
+  it('what a run published itself is closed, also if its type announces nothing', async () => {
     const [here, claimed] = await begun({
       announcement: { anchorPer: null, statusContext: null },
     })
@@ -52,16 +52,16 @@ describe('nothing stays announced for ever', () => {
     expect(here.github.latestStatus(repo, head(1), 'ci/own')?.state).toBe('error')
   })
 
-  it('a comment that a newer run took over and was called off before it was sent', async () => {
+  it('a comment that a newer run took over, which was cancelled before it was sent', async () => {
     const here = await opened()
     const first = here.startPublisher()
     await here.claim(1)
     await here.time.pass(5 * second)
     expect(anchors(here)[0]?.body).toContain('running')
-    await here.now(first.stop())
+    await here.act(first.stop())
     here.github.push(repo, 5, head(2))
     const newer = await here.claim(2)
-    await here.now(here.runs.cancel(newer.run?.id ?? '', 'test'))
+    await here.act(here.runs.cancel(newer.run?.id ?? '', 'test'))
     here.startPublisher()
     await here.time.pass(minute)
     expect(anchors(here)).toHaveLength(1)
@@ -70,13 +70,13 @@ describe('nothing stays announced for ever', () => {
     expect(stateOn(here, 2)).toBeNull()
   })
 
-  it('a status that was pending before a head came back and went again', async () => {
+  it('a status that was pending before a head came back and was replaced again', async () => {
     const here = await opened()
     const first = here.startPublisher()
     await here.claim(1)
     await here.time.pass(5 * second)
     expect(stateOn(here, 1)).toBe('pending')
-    await here.now(first.stop())
+    await here.act(first.stop())
     for (const n of [2, 1, 3]) {
       here.github.push(repo, 5, head(n))
       await here.claim(n)
@@ -88,32 +88,32 @@ describe('nothing stays announced for ever', () => {
     expect(stateOn(here, 3)).toBe('pending')
   })
 
-  it('a result that stood there is not overwritten by a round that was never shown', async () => {
+  it('a shown result is not overwritten by a round that was never shown', async () => {
     const here = await opened()
     const first = here.startPublisher()
     const claimed = await here.claim(1)
     await here.complete(claimed)
     await here.time.pass(5 * second)
-    await here.now(first.stop())
+    await here.act(first.stop())
     const again = await here.claim(1, { rerun: true })
-    await here.now(here.runs.cancel(again.run?.id ?? '', 'test'))
+    await here.act(here.runs.cancel(again.run?.id ?? '', 'test'))
     here.startPublisher()
     await here.time.pass(minute)
     expect(stateOn(here, 1)).toBe('success')
   })
 
-  it('a skipped announcement that is retried says how the run ended', async () => {
+  it('a skipped announcement that is retried shows how the run ended', async () => {
     const here = await opened()
     await here.claim(1)
     here.github.push(repo, 5, head(2))
     await here.claim(2)
-    await here.now(here.store.outbox.retryMany({ status: 'SKIPPED' }, 'operator', null))
+    await here.act(here.store.outbox.retryMany({ status: 'SKIPPED' }, 'operator', null))
     here.startPublisher()
     await here.time.pass(minute)
     expect(stateOn(here, 1)).not.toBe('pending')
   })
 
-  it('a status of its own that an operator skipped is closed all the same', async () => {
+  it('a run’s own status that an operator skipped is still closed', async () => {
     const [here, claimed] = await begun()
     await here.publish(claimed, 'own', 'github-status', pendingStatus('ci/own'))
     await here.time.pass(5 * second)
@@ -125,13 +125,13 @@ describe('nothing stays announced for ever', () => {
     await here.publish(claimed, 'own', 'github-status', more)
     await here.time.pass(100)
     const own = await here.delivery('own')
-    await here.now(here.store.outbox.skip(own?.id ?? '', 'not now', 'operator', null))
+    await here.act(here.store.outbox.skip(own?.id ?? '', 'not now', 'operator', null))
     await here.complete(claimed)
     await here.time.pass(minute)
     expect(here.github.latestStatus(repo, head(1), 'ci/own')?.state).toBe('error')
   })
 
-  it('a check that arrived late beside the one that replaced it', async () => {
+  it('a check run that arrived late beside the one that replaced it', async () => {
     const here = await opened({
       announcement: { anchorPer: null, statusContext: null, checkName: 'review' },
       app: true,
@@ -151,7 +151,7 @@ describe('nothing stays announced for ever', () => {
     expect(checks.toSorted((a, b) => b.id - a.id)[0]?.conclusion).toBe('success')
   })
 
-  it('is found once, not every minute, when it can never be said', async () => {
+  it('is found once, not every minute, if it can never be sent', async () => {
     const here = await opened()
     here.github.faults.add({
       on: { method: 'POST', times: Infinity },
@@ -161,13 +161,13 @@ describe('nothing stays announced for ever', () => {
     const claimed = await here.claim()
     await here.time.pass(minute)
     expect(await here.delivery('status')).toMatchObject({ status: 'FAILED' })
-    await here.now(here.runs.cancel(claimed.run?.id ?? '', 'test'))
-    expect(await here.now(here.store.outbox.closeForgotten(10))).toBe(0)
+    await here.act(here.runs.cancel(claimed.run?.id ?? '', 'test'))
+    expect(await here.act(here.store.outbox.closeForgotten(10))).toBe(0)
   })
 })
 
 describe('an outcome closes only the version it was for', () => {
-  it('a refusal of the one before', async () => {
+  it('a refusal of the previous version', async () => {
     const here = await opened()
     const refused = here.github.faults.add({
       on: { route: 'POST /repos/{owner}/{repo}/statuses/{sha}' },
@@ -188,7 +188,7 @@ describe('an outcome closes only the version it was for', () => {
     expect(stateOn(here, 1)).toBe('success')
   })
 
-  it('a look that found the one before', async () => {
+  it('a look that found the previous version', async () => {
     const here = await opened()
     const route = 'POST /repos/{owner}/{repo}/statuses/{sha}'
     here.github.faults.add({ on: { route }, fault: here.github.faults.lostAnswer() })
@@ -205,7 +205,7 @@ describe('an outcome closes only the version it was for', () => {
     expect(anchors(here)[0]?.body).toContain('Done.')
   })
 
-  it('a look for a comment, too', async () => {
+  it('a look for a comment', async () => {
     const here = await opened()
     here.github.faults.add({
       on: { method: 'POST', route: /comments$/ },
@@ -236,13 +236,13 @@ describe('an outcome closes only the version it was for', () => {
       after: null,
       permanent: true,
     },
-  ] as const)('found for the one before: $what', async (finding) => {
+  ] as const)('a finding for the previous version: $what', async (finding) => {
     const here = await opened()
     const claimed = await here.claim()
     const { outbox } = here.store
-    const leased = await here.now(outbox.lease({ limit: 10, progressMax: 10 }))
+    const leased = await here.act(outbox.lease({ limit: 10, progressMax: 10 }))
     await here.complete(claimed)
-    for (const { lease } of leased) await here.now(outbox.record(lease, finding))
+    for (const { lease } of leased) await here.act(outbox.record(lease, finding))
     here.startPublisher()
     await here.time.pass(30 * second)
     expect(stateOn(here, 1)).toBe('success')
@@ -250,7 +250,7 @@ describe('an outcome closes only the version it was for', () => {
   })
 })
 
-describe('goes first', () => {
+describe('comes first', () => {
   it('the end does not wait for what progress has used up', async () => {
     const [here, claimed] = await begun({ limits: { perHour: 12 } })
     for (let i = 0; i < 12; i++) {
@@ -265,8 +265,8 @@ describe('goes first', () => {
   })
 })
 
-describe('tries no more than it should', () => {
-  it('a label whose answers are lost is set, not taken for removed by a person', async () => {
+describe('no more tries than needed', () => {
+  it('a label whose answers are lost is set, and not taken as removed by a person', async () => {
     const [here, claimed] = await begun()
     here.github.faults.add({
       on: { method: 'POST', route: /labels$/, times: 3 },
@@ -278,7 +278,7 @@ describe('tries no more than it should', () => {
     expect(await here.delivery('label')).toMatchObject({ status: 'SENT' })
   })
 
-  it('an edit refused as not found, of what is there, is given up at its deadline', async () => {
+  it('an edit of an existing comment that gets 404s is given up at its deadline', async () => {
     const [here, claimed] = await begun()
     here.github.faults.add({
       on: { method: 'PATCH', times: Infinity },
@@ -289,7 +289,7 @@ describe('tries no more than it should', () => {
     const refused = await here.delivery('anchor')
     if (refused === undefined) throw new Error('there is no anchor')
     expect(refused).toMatchObject({ status: 'PENDING', wait: 'backoff' })
-    const told = afterExamination(
+    const examined = afterExamination(
       refused,
       { what: 'examined', there: true, placeIsThere: true },
       {
@@ -297,10 +297,10 @@ describe('tries no more than it should', () => {
         channel: channelsByName.of(refused.channel),
       },
     )
-    expect(told.delivery).toMatchObject({ status: 'FAILED', reason: 'deadline', dueAt: null })
+    expect(examined.delivery).toMatchObject({ status: 'FAILED', reason: 'deadline', dueAt: null })
   })
 
-  it('reports on a thread that refuses us are as rare as on any other', async () => {
+  it('reports on a thread that refuses us are sent as rarely as on any other', async () => {
     const here = await opened()
     here.github.faults.add({
       on: { method: 'POST', route: /comments$/, times: Infinity },
@@ -315,7 +315,7 @@ describe('tries no more than it should', () => {
     expect(creates(here.github)).toBeLessThanOrEqual(7)
   })
 
-  it('asks who we are once, not once per delivery, while GitHub wants quiet', async () => {
+  it('asks for our account once, not once per delivery, while GitHub limits us', async () => {
     const here = await opened()
     here.github.faults.add({
       on: { route: 'GET /user', times: Infinity },
@@ -330,7 +330,7 @@ describe('tries no more than it should', () => {
     expect(received(here.github, 'GET', '/user')).toBe(1)
   })
 
-  it('a commit that is hidden is waited for, also by whoever looks', async () => {
+  it('a write and a look both wait for a hidden commit', async () => {
     const here = await opened({ simulator: { anyCommit: false } })
     const { github, time } = here
     const sha = 'c'.repeat(40)
@@ -340,7 +340,7 @@ describe('tries no more than it should', () => {
       fault: github.faults.serverError(502),
     })
     here.startPublisher()
-    await here.now(here.runs.claim({ kind: 'job', type: 'build', key: 'b', repo, sha }, 'test'))
+    await here.act(here.runs.claim({ kind: 'job', type: 'build', key: 'b', repo, sha }, 'test'))
     await time.pass(2 * minute)
     expect(github.latestStatus(repo, sha, context)?.state).toBe('pending')
   })

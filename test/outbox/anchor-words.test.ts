@@ -1,6 +1,7 @@
 /**
- * Goal: what the comment says of a run's progress, and in which language, from its first to its
- * last word. Method: the comment as it stands on the simulated GitHub.
+ * Goal: what the comment says about a run's progress, and in which language, from its first to its
+ * last word.
+ * Method: the test reads the comment on the simulated GitHub.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,14 +25,14 @@ async function begun(options: Parameters<typeof openWorld>[0] = {}): Promise<[Wo
 
 const anchor = ({ github }: World) => github.comments(repo, 5)[0]
 const body = (here: World): string => anchor(here)?.body ?? ''
-/** The lines of what was reported, without the word above them. */
+/** The lines with reports, without their heading. */
 const progress = (here: World): string[] => {
   const lines = body(here).split('\n')
-  const rest = lines.slice(lines.indexOf('**Progress**') + 1)
-  return rest.slice(0, rest.indexOf(''))
+  const after = lines.slice(lines.indexOf('**Progress**') + 1)
+  return after.slice(0, after.indexOf(''))
 }
 
-it('after 500 reports the comment of the first is still the one that is edited (C8)', async () => {
+it('after 500 reports Holdfast still edits the first comment (C8)', async () => {
   const [here, claimed] = await begun()
   const first = anchor(here)
   for (let n = 1; n <= 500; n++) {
@@ -52,25 +53,25 @@ it('after 500 reports the comment of the first is still the one that is edited (
 
 describe('reports (C14)', () => {
   // The clock starts at noon, UTC, on 1 June.
-  const tell = async (here: World, claimed: Claimed, text: string, times: number) => {
+  const reportTimes = async (here: World, claimed: Claimed, text: string, times: number) => {
     for (let n = 0; n < times; n++) await here.report(claimed, text)
     await here.time.pass(minute)
   }
 
-  it('the last three groups show, each with how often it came, also the third', async () => {
+  it('the last three groups are shown, each with its count', async () => {
     const [here, claimed] = await begun()
-    await tell(here, claimed, 'clone', 2)
-    await tell(here, claimed, 'read', 4)
-    await tell(here, claimed, 'think', 1)
-    await tell(here, claimed, 'write', 12)
+    await reportTimes(here, claimed, 'clone', 2)
+    await reportTimes(here, claimed, 'read', 4)
+    await reportTimes(here, claimed, 'think', 1)
+    await reportTimes(here, claimed, 'write', 12)
     expect(progress(here)).toEqual(['- 12:01 read ×4', '- 12:02 think', '- 12:03 write ×12'])
-    await tell(here, claimed, 'write', 1)
+    await reportTimes(here, claimed, 'write', 1)
     expect(progress(here).at(-1)).toBe('- 12:04 write ×13')
-    await tell(here, claimed, 'read', 1)
+    await reportTimes(here, claimed, 'read', 1)
     expect(progress(here)).toEqual(['- 12:02 think', '- 12:04 write ×13', '- 12:05 read'])
   })
 
-  it('have the hour alone on the newest one’s UTC day, else day and month too', async () => {
+  it('show only the time on the newest report’s UTC day, otherwise the date too', async () => {
     world = await openWorld()
     const claimed = await world.claim()
     await world.report(claimed, 'at noon')
@@ -97,8 +98,8 @@ describe.each([
   ['ru_RU', 'ru'],
   ['en-GB', 'en'],
   ['de', 'en'],
-] as const)('the locale %s (C13)', (locale, spoken) => {
-  it(`speaks ${spoken}, from the first word to the last`, async () => {
+] as const)('the locale %s (C13)', (locale, language) => {
+  it(`speaks ${language}, from the first word to the last`, async () => {
     const [here, claimed] = await begun({ announcement: { locale } })
     const bodies = [body(here)]
     await here.report(claimed, 'step')
@@ -108,14 +109,16 @@ describe.each([
     await here.time.pass(minute)
     bodies.push(body(here))
     expect(new Set(bodies).size).toBe(3)
-    expect(bodies.map(isRussian)).toEqual(bodies.map(() => spoken === 'ru'))
-    expect(bodies[1]).toContain(spoken === 'ru' ? '**Ход работы**' : '**Progress**')
-    const said = here.github.statuses(repo, head(1), context).map((each) => each.description ?? '')
-    expect(said.map(isRussian)).toEqual([spoken === 'ru', spoken === 'ru'])
+    expect(bodies.map(isRussian)).toEqual(bodies.map(() => language === 'ru'))
+    expect(bodies[1]).toContain(language === 'ru' ? '**Ход работы**' : '**Progress**')
+    const descriptions = here.github
+      .statuses(repo, head(1), context)
+      .map((each) => each.description ?? '')
+    expect(descriptions.map(isRussian)).toEqual([language === 'ru', language === 'ru'])
   })
 })
 
-it('a comment goes on in its first language after the setting was changed (C13)', async () => {
+it('a comment keeps its first language after the setting was changed (C13)', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-locale-'))
   const path = join(folder, 'holdfast.db')
   const [here] = await begun({ path, announcement: { locale: 'ru-RU' } })

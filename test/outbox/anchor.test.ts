@@ -1,8 +1,8 @@
 /**
- * Goal: at most one live anchor per target, ours, with the newest text, whatever people and zombies
- * do to the thread.
+ * Goal: at most one live anchor per target, written by us, with the newest text, whatever people
+ * and late requests do to the thread.
  * Method: the real publisher against the simulated GitHub, where people delete, edit, copy, lock
- * and rename; GitHub counts.
+ * and rename. GitHub counts the requests.
  */
 import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -15,7 +15,7 @@ import { context, creates, head, hour, minute, openWorld, received, repo, second
 let world: World | undefined
 afterEach(async () => await world?.close())
 
-/** What the marker of the anchor names, whichever store writes it. */
+/** The delivery key in the anchor's marker, whichever store writes it. */
 const anchorMarkerKey = createHash('sha256')
   .update('review\npr-5\nanchor')
   .digest('hex')
@@ -32,7 +32,7 @@ async function begun(options: Parameters<typeof openWorld>[0] = {}): Promise<[Wo
 }
 
 describe('a person deletes it', () => {
-  it('the next update makes exactly one anew, and the audit names both (C5)', async () => {
+  it('the next update recreates it exactly once, and the audit names both (C5)', async () => {
     const [here, claimed] = await begun()
     const [old] = anchors(here)
     here.github.deleteCommentAs('octocat', old?.id ?? 0)
@@ -41,7 +41,7 @@ describe('a person deletes it', () => {
     expect(anchors(here)).toHaveLength(1)
     expect(anchors(here)[0]?.body).toContain('still here')
     expect(creates(here.github)).toBe(2)
-    const page = await here.now(
+    const page = await here.act(
       here.store.audit.list({ type: 'run.anchor.recreated' }, { limit: 10, cursor: null }),
     )
     expect(page.items).toHaveLength(1)
@@ -50,7 +50,7 @@ describe('a person deletes it', () => {
       new_id: String(anchors(here)[0]?.id),
       reason: 'deleted',
     })
-    const places = await here.now(
+    const places = await here.act(
       here.store.outbox.anchorsOf([
         {
           id: claimed.run?.id ?? '',
@@ -62,7 +62,7 @@ describe('a person deletes it', () => {
     expect(places.get(claimed.run?.id ?? '')?.commentId).toBe(String(anchors(here)[0]?.id))
   })
 
-  it('five updates at that moment, with three publishers, still make one anew (C5)', async () => {
+  it('five updates at that moment by three publishers recreate it once (C5)', async () => {
     const [here, claimed] = await begun()
     here.startPublisher()
     here.startPublisher()
@@ -71,20 +71,20 @@ describe('a person deletes it', () => {
     const updates = Array.from({ length: 5 }, (_, n) => here.report(claimed, `update ${n}`))
     await Promise.all(updates)
     await here.time.pass(hour)
-    const [anew, ...more] = anchors(here)
+    const [recreated, ...more] = anchors(here)
     expect(more).toEqual([])
-    expect(anew?.id).not.toBe(old?.id)
-    expect(anew?.body).toContain('update 4')
+    expect(recreated?.id).not.toBe(old?.id)
+    expect(recreated?.body).toContain('update 4')
     expect(creates(here.github)).toBe(2)
-    const page = await here.now(
+    const page = await here.act(
       here.store.audit.list({ type: 'run.anchor.recreated' }, { limit: 10, cursor: null }),
     )
     expect(page.items.map(({ data }) => data)).toEqual([
-      { old_id: String(old?.id), new_id: String(anew?.id), reason: 'deleted' },
+      { old_id: String(old?.id), new_id: String(recreated?.id), reason: 'deleted' },
     ])
   })
 
-  it('twice: then nobody wants it in this round, but the next run has one again', async () => {
+  it('twice: it is not recreated in this round, but the next run has one again', async () => {
     const [here, claimed] = await begun()
     for (const text of ['one', 'two']) {
       here.github.deleteCommentAs('octocat', anchors(here)[0]?.id ?? 0)
@@ -104,7 +104,7 @@ describe('a person deletes it', () => {
     expect(anchors(here)).toHaveLength(1)
   })
 
-  it('a 404 alone is no proof: with the thread out of sight nothing is made', async () => {
+  it('a 404 alone is no proof: while the thread is not visible, nothing is created', async () => {
     const [here, claimed] = await begun()
     here.github.restrict(repo)
     await here.report(claimed, 'unseen')
@@ -119,7 +119,7 @@ describe('a person deletes it', () => {
     expect(anchors(here)[0]?.body).toContain('seen again')
   })
 
-  it('an edit refused with 403, 429 or 500 never makes a second one (C6)', async () => {
+  it('an edit refused with 403, 429 or 500 never creates a second one (C6)', async () => {
     const [here, claimed] = await begun()
     const refusals = [
       here.github.faults.refuse(403, { message: 'Resource 404 not accessible' }),
@@ -153,7 +153,7 @@ describe('others write', () => {
     expect(live.find(({ id }) => id !== foreign.id)?.body).toContain('Result.')
   })
 
-  it('a foreign copy that was there first is not adopted after a lost answer', async () => {
+  it('an earlier copy by somebody else is not adopted after a lost answer', async () => {
     const here = await openWorld()
     world = here
     const { github } = here
@@ -176,7 +176,7 @@ describe('others write', () => {
     expect(creates(github)).toBe(2)
   })
 
-  it('somebody edits ours: the next update puts it right', async () => {
+  it('somebody edits ours: the next update corrects it', async () => {
     const [here, claimed] = await begun()
     here.github.editCommentAs('maintainer', anchors(here)[0]?.id ?? 0, 'nothing to see here')
     await here.complete(claimed, 'Result.')
@@ -197,7 +197,7 @@ describe('others write', () => {
 })
 
 describe('the thread', () => {
-  it('locked: FAILED and visible, and published when it is opened again', async () => {
+  it('locked: FAILED and visible, and published when it is unlocked', async () => {
     const [here, claimed] = await begun()
     here.github.lock(repo, 5)
     here.github.deleteCommentAs('octocat', anchors(here)[0]?.id ?? 0)
@@ -206,7 +206,7 @@ describe('the thread', () => {
     const failed = (await here.deliveries()).find(({ name }) => name === 'anchor')
     expect(failed).toMatchObject({ status: 'FAILED' })
     here.github.unlock(repo, 5)
-    await here.now(here.store.outbox.retry(failed?.id ?? '', 'operator', null))
+    await here.act(here.store.outbox.retry(failed?.id ?? '', 'operator', null))
     await here.time.pass(minute)
     expect(anchors(here)).toHaveLength(1)
   })
@@ -214,8 +214,8 @@ describe('the thread', () => {
   it('older than the store is looked at before the first comment, and ours is found', async () => {
     const here = await openWorld({ youngThread: false })
     world = here
-    // As a store that was lost would have left it, signed with a key that this one has too.
-    const [current, ...others] = await here.now(here.store.outbox.markerKeys())
+    // The comment of a lost store, signed with a key that this store also has.
+    const [current, ...others] = await here.act(here.store.outbox.markerKeys())
     const of = {
       ...{ repoGithubId: here.github.repository(repo).id, ownRepositoryIds: [], thread: 5 },
       markerKey: anchorMarkerKey,
@@ -243,7 +243,7 @@ describe('the thread', () => {
     expect(creates(here.github)).toBe(1)
   })
 
-  it('renamed: it goes on under its id, without a redirect', async () => {
+  it('renamed: it continues under its id, without a redirect', async () => {
     const [here, claimed] = await begun()
     here.github.rename(repo, 'acme/gadgets')
     await here.complete(claimed, 'Under a new name.')
@@ -256,10 +256,10 @@ describe('the thread', () => {
   })
 })
 
-it('a marker of our account that no key of ours signed is held, not doubled', async () => {
+it('a marker of our account that no key of ours signed is held, not created again', async () => {
   const here = await openWorld({ youngThread: false })
   world = here
-  // As a store that is lost would have left it: the same delivery, signed with another key.
+  // The comment of a lost store: the same delivery, signed with another key.
   const marker = `<!-- holdfast:1 0ldkey ${anchorMarkerKey} ${'x'.repeat(43)} -->`
   here.github.commentAs('holdfast-bot', repo, 5, `From before.\n\n${marker}`)
   here.startPublisher()
@@ -270,7 +270,7 @@ it('a marker of our account that no key of ours signed is held, not doubled', as
   expect(anchor).toMatchObject({ status: 'PENDING', wait: 'held', errorCode: 'unverified_marker' })
 })
 
-it('without its key, a held comment goes on as why says: deleted, and retried', async () => {
+it('without its key, a held comment can be deleted and retried, as why says', async () => {
   const here = await openWorld({ youngThread: false })
   world = here
   const marker = `<!-- holdfast:1 0ldkey ${anchorMarkerKey} ${'x'.repeat(43)} -->`
@@ -279,12 +279,12 @@ it('without its key, a held comment goes on as why says: deleted, and retried', 
   const claimed = await here.claim()
   await here.time.pass(minute)
   const { id } = (await here.delivery('anchor'))!
-  await expect(here.now(here.checkIsOurs(id, String(old.id)))).rejects.toMatchObject({
+  await expect(here.act(here.checkIsOurs(id, String(old.id)))).rejects.toMatchObject({
     code: 'not_ours',
     hint: expect.stringMatching(/keys import.*delete it on GitHub.*retry/) as string,
   })
-  const told = await here.now(explain(here.store, id))
-  const actions = told.actions.filter(({ command }) => command !== 'holdfast serve')
+  const why = await here.act(explain(here.store, id))
+  const actions = why.actions.filter(({ command }) => command !== 'holdfast serve')
   const commands = actions.map(({ command }) => command)
   expect(commands).toEqual([
     'holdfast keys import FILE',
@@ -293,7 +293,7 @@ it('without its key, a held comment goes on as why says: deleted, and retried', 
   ])
   expect(actions[1]?.text).toMatch(/delete it on GitHub/)
   here.github.deleteCommentAs('octocat', old.id)
-  await here.now(here.store.outbox.retry(id, 'operator', null))
+  await here.act(here.store.outbox.retry(id, 'operator', null))
   await here.time.pass(minute)
   await here.complete(claimed, 'All is well.')
   await here.time.pass(minute)

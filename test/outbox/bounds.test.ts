@@ -1,7 +1,7 @@
 /**
- * Goal: nothing is tried or waited for without a bound: neither what is still to be sent, nor what
- * is to be read again after it was. Method: the
- * real bounds of days are minutes here, and pass by a clock of ours.
+ * Goal: every retry and every wait has a limit: for deliveries that are still to be sent, and for
+ * those that are read again afterwards.
+ * Method: the real limits of days are minutes here, under a clock that the test moves.
  */
 import { afterEach, expect, it } from 'vitest'
 import type { World } from './world.ts'
@@ -10,10 +10,10 @@ import { hour, minute, openWorld, second } from './world.ts'
 let world: World | undefined
 afterEach(async () => await world?.close())
 
-/** As the real ones, sooner. */
+/** Like the real limits, but shorter. */
 const rules = { deadlineMs: { state: 10 * minute, message: 30 * minute }, openMsMax: hour }
 
-it('a sent comment that cannot be read is left alone after its deadline', async () => {
+it('a sent comment that cannot be read is not read again after its deadline', async () => {
   world = await openWorld({ app: true, rules })
   const { github, time } = world
   world.startPublisher()
@@ -32,14 +32,14 @@ it('a sent comment that cannot be read is left alone after its deadline', async 
   expect(github.requests.length - before).toBe(0)
   const anchor = await world.delivery('anchor')
   expect(anchor).toMatchObject({ status: 'SENT', dueAt: null, protocol: { unsettled: true } })
-  const { store, now } = world
-  const { items } = await now(
+  const { store, act } = world
+  const { items } = await act(
     store.audit.list({ type: 'delivery.settled' }, { limit: 10, cursor: null }),
   )
   expect(items.map(({ data }) => [data['reason'], data['shows']])).toEqual([['deadline', null]])
 })
 
-it('a block of 23 days is obeyed, and what waits for it fails at its last deadline', async () => {
+it('a block of 23 days is obeyed, and what waits for it fails at its deadline', async () => {
   world = await openWorld({ rules })
   const { github, time } = world
   world.startPublisher()

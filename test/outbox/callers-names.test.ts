@@ -1,7 +1,7 @@
 /**
- * Goal: a caller that is wrong about a repository's id harms nobody but itself, and one that is
- * right is understood, though nobody told us of a rename.
- * Method: the real store, runs and publisher against the simulated GitHub, which is asked for what
+ * Goal: a caller with a wrong repository id harms only itself. A caller with the right id is
+ * understood, although no event told Holdfast of a rename.
+ * Method: the real store, runs and publisher against the simulated GitHub, which Holdfast asks what
  * a name means.
  */
 import { afterEach, describe, expect, it } from 'vitest'
@@ -31,54 +31,54 @@ function addPulls({ github, createdAt }: World, name: string, ...numbers: number
   }
 }
 
-/** A repository that GitHub has told of. */
-async function addKnown(here: World, name: string): Promise<number> {
+/** A repository whose name and id GitHub has confirmed. */
+async function addKnownRepository(here: World, name: string): Promise<number> {
   here.github.addRepository(name)
   addPulls(here, name, 5)
   const { id } = here.github.repository(name)
-  await here.now(here.store.repositories.learn(name, id, here.time.wallMs(), 'github'))
+  await here.act(here.store.repositories.learn(name, id, here.time.wallMs(), 'github'))
   return id
 }
 
-const meant = async (here: World, name: string) =>
-  (await here.now(here.store.repositories.getByName(name)))?.githubId
+const githubIdOf = async (here: World, name: string) =>
+  (await here.act(here.store.repositories.getByName(name)))?.githubId
 const stateOf = ({ github }: World, name: string, n: number) =>
   github.latestStatus(name, head(n), context)?.state
 
 describe('the id of another repository', () => {
-  it('joins no two repositories, ends no run and moves no token', async () => {
+  it('merges no repositories, ends no run and moves no token', async () => {
     const { here } = await opened()
     const { store } = here
-    const secretId = await addKnown(here, secret)
+    const secretId = await addKnownRepository(here, secret)
     const victim = await here.claim(5, { repo: secret })
     const limited = { scope: 'worker', name: 't', userId: null, repos: [repo], actor: 'admin' }
-    const { token } = await here.now(store.tokens.create({ ...limited, secret: 'x' }, null))
+    const { token } = await here.act(store.tokens.create({ ...limited, secret: 'x' }, null))
     await here.claim(1)
     const slip = here.claim(2, { repoId: secretId, eventAt: here.time.wallMs() })
     await expect(slip).rejects.toMatchObject(mismatch)
-    expect(await here.now(store.runs.get(victim.run!.id))).toMatchObject({ state: 'running' })
-    const { limits } = (await here.now(store.tokens.get(token.id)))!
-    const place = await here.now(store.repositories.getByName(secret))
+    expect(await here.act(store.runs.get(victim.run!.id))).toMatchObject({ state: 'running' })
+    const { limits } = (await here.act(store.tokens.get(token.id)))!
+    const place = await here.act(store.repositories.getByName(secret))
     expect(reachesRepository(limits, place)).toBe(false)
   })
 
-  it('gives that one no invented name, and its results are shown', async () => {
+  it('does not rename that repository, and its results are shown', async () => {
     const { here, ownId } = await opened({ app: true })
     here.startPublisher()
-    await here.now(here.store.repositories.learn(repo, ownId, here.time.wallMs(), 'github'))
+    await here.act(here.store.repositories.learn(repo, ownId, here.time.wallMs(), 'github'))
     const victim = await here.claim(1)
     await here.time.pass(10 * second)
-    // GitHub shows us no such repository, so the claim goes by its name alone.
+    // GitHub shows no such repository, so the claim goes by its name alone.
     const slip = await here.claim(2, { repo: 'evil/new', repoId: ownId })
     expect(slip.shouldProcess).toBe(true)
     await here.complete(victim)
     await here.time.pass(hour)
     expect(stateOf(here, repo, 1)).toBe('success')
-    expect((await here.now(here.store.repositories.getByName(repo)))?.name).toBe(repo)
-    expect(await meant(here, 'evil/new')).toBeNull()
+    expect((await here.act(here.store.repositories.getByName(repo)))?.name).toBe(repo)
+    expect(await githubIdOf(here, 'evil/new')).toBeNull()
   })
 
-  it('does not take a name from those who claim by it', async () => {
+  it('does not take a name from callers that claim by it', async () => {
     const { here, ownId } = await opened()
     here.startPublisher()
     const first = await here.claim(1)
@@ -86,14 +86,14 @@ describe('the id of another repository', () => {
     await here.time.pass(2 * minute)
     const slip = here.claim(6, { pr: 6, repoId: nobodys, eventAt: here.time.wallMs() })
     await expect(slip).rejects.toMatchObject(mismatch)
-    expect(await meant(here, repo)).toBe(ownId)
+    expect(await githubIdOf(here, repo)).toBe(ownId)
     expect(await here.claim(1)).toMatchObject({ reason: 'duplicate' })
     await here.complete(await here.claim(7, { pr: 7 }))
     await here.time.pass(minute)
     expect(stateOf(here, repo, 7)).toBe('success')
   })
 
-  it('fails nothing that was claimed by the name alone', async () => {
+  it('makes nothing fail that was claimed by the name alone', async () => {
     const { here } = await opened()
     const victim = await here.claim(1)
     await expect(here.claim(6, { pr: 6, repoId: nobodys })).rejects.toMatchObject(mismatch)
@@ -103,7 +103,7 @@ describe('the id of another repository', () => {
     expect(stateOf(here, repo, 1)).toBe('success')
   })
 
-  it('is refused at the first claim of a name, so nobody is led astray later', async () => {
+  it('is refused at the first claim of a name, so that no later claim is misled', async () => {
     const { here } = await opened()
     await expect(here.claim(6, { pr: 6, repoId: nobodys })).rejects.toMatchObject(mismatch)
     here.startPublisher()
@@ -114,10 +114,13 @@ describe('the id of another repository', () => {
 })
 
 describe('the right id', () => {
-  it('is understood after two repositories swapped their names unheard', async () => {
+  it('is understood after two repositories swapped their names without an event', async () => {
     const { here } = await opened()
     here.startPublisher()
-    const [a, b] = [await addKnown(here, 'acme/a'), await addKnown(here, 'acme/b')]
+    const [a, b] = [
+      await addKnownRepository(here, 'acme/a'),
+      await addKnownRepository(here, 'acme/b'),
+    ]
     await here.complete(await here.claim(5, { repo: 'acme/b' }), 'The result of b.')
     await here.time.pass(10 * minute)
     here.github.rename('acme/a', 'acme/tmp')
@@ -130,30 +133,30 @@ describe('the right id', () => {
     expect(shown('acme/b')[0]).toContain('The result of a.')
     expect(shown('acme/a')[0]).toContain('The result of b.')
     await here.claim(9, { repo: 'acme/a', repoId: b })
-    expect([await meant(here, 'acme/a'), await meant(here, 'acme/b')]).toEqual([b, a])
+    expect([await githubIdOf(here, 'acme/a'), await githubIdOf(here, 'acme/b')]).toEqual([b, a])
   })
 
-  it('of a renamed repository joins what was claimed by either name', async () => {
+  it('of a renamed repository merges what was claimed by either name', async () => {
     const { here, ownId } = await opened()
-    await here.now(here.store.repositories.learn(repo, ownId, here.time.wallMs(), 'github'))
+    await here.act(here.store.repositories.learn(repo, ownId, here.time.wallMs(), 'github'))
     const first = await here.claim(1)
     here.github.rename(repo, 'acme/gadgets')
     const again = await here.claim(1, { repo: 'acme/gadgets', repoId: ownId })
     expect(again).toMatchObject({ reason: 'duplicate', run: { id: first.run!.id } })
   })
 
-  it('of a name that leads elsewhere now is understood by that name', async () => {
+  it('of a name that redirects to another repository is understood by that name', async () => {
     const { here, ownId } = await opened()
-    const other = await addKnown(here, 'acme/other')
+    const other = await addKnownRepository(here, 'acme/other')
     here.github.rename('acme/other', 'acme/elsewhere')
     here.github.rename(repo, 'acme/other')
     here.github.rename('acme/other', 'acme/gadgets')
     const claimed = await here.claim(1, { repo: 'acme/other', repoId: ownId })
-    const subject = await here.now(here.store.runs.subject(claimed.run!.subjectId))
-    expect(await here.now(here.store.repositories.get(subject!.scope))).toMatchObject({
+    const subject = await here.act(here.store.runs.subject(claimed.run!.subjectId))
+    expect(await here.act(here.store.repositories.get(subject!.scope))).toMatchObject({
       githubId: ownId,
     })
-    expect(await meant(here, 'acme/other')).toBe(other)
+    expect(await githubIdOf(here, 'acme/other')).toBe(other)
   })
 
   it('is asked for once, and then known', async () => {
@@ -162,28 +165,28 @@ describe('the right id', () => {
     await here.time.pass(hour)
     await here.claim(2, { repoId: ownId, eventAt: here.time.wallMs() })
     expect(here.github.count(named)).toBe(1)
-    expect(await meant(here, repo)).toBe(ownId)
+    expect(await githubIdOf(here, repo)).toBe(ownId)
   })
 })
 
-describe('where GitHub cannot be asked', () => {
-  it('a claim goes by its name alone, and is put right when GitHub answers', async () => {
+describe('if GitHub cannot be asked', () => {
+  it('a claim goes by its name alone, and is corrected when GitHub answers', async () => {
     const { here, ownId } = await opened()
     const { faults } = here.github
     faults.add({ on: { route: named, times: 100 }, fault: faults.serverError(502) })
     const first = await here.claim(1, { repoId: ownId })
     expect(first.shouldProcess).toBe(true)
-    expect(await meant(here, repo)).toBeNull()
+    expect(await githubIdOf(here, repo)).toBeNull()
     faults.clear()
     await here.time.pass(2 * minute)
     expect(await here.claim(1, { repoId: ownId })).toMatchObject({ run: { id: first.run!.id } })
-    expect(await meant(here, repo)).toBe(ownId)
+    expect(await githubIdOf(here, repo)).toBe(ownId)
   })
 
-  it('a claim against GitHub’s word is refused, and told to try again', async () => {
+  it('a claim that contradicts GitHub is refused, with the advice to try again', async () => {
     const { here, ownId } = await opened()
     const { faults } = here.github
-    await here.now(here.store.repositories.learn(repo, ownId, here.time.wallMs(), 'github'))
+    await here.act(here.store.repositories.learn(repo, ownId, here.time.wallMs(), 'github'))
     faults.add({ on: { route: named, times: 100 }, fault: faults.serverError(502) })
     const refused = await here.claim(1, { repoId: nobodys }).catch((error: unknown) => error)
     expect(refused).toMatchObject(mismatch)
@@ -191,22 +194,22 @@ describe('where GitHub cannot be asked', () => {
     expect((refused as { hint: string }).hint).not.toContain('leave')
   })
 
-  it('because it wants quiet, nothing is asked', async () => {
+  it('because it limits us, nothing is asked', async () => {
     const { here, ownId } = await opened()
     const { outbox } = here.store
     const until = here.time.wallMs() + hour
-    await here.now(outbox.blockIdentity('github:user', until, 'rate_limited', 'publisher'))
+    await here.act(outbox.blockIdentity('github:user', until, 'rate_limited', 'publisher'))
     expect(await here.claim(1, { repoId: ownId })).toMatchObject({ shouldProcess: true })
     expect(here.github.count(named)).toBe(0)
   })
 
-  it('because we asked too much, that is noted for everybody', async () => {
+  it('because we asked too much, the limit is stored for all nodes', async () => {
     const { here, ownId } = await opened()
     const { faults } = here.github
     const fault = faults.secondaryLimit({ retryAfterSeconds: 300 })
     faults.add({ on: { route: named, times: 1 }, fault })
     await here.claim(1, { repoId: ownId })
-    expect(await here.now(here.store.outbox.blockedUntil('github:user'))).toBeGreaterThan(
+    expect(await here.act(here.store.outbox.blockedUntil('github:user'))).toBeGreaterThan(
       here.time.wallMs() + 4 * minute,
     )
   })

@@ -1,6 +1,6 @@
 /**
- * Goal: a machine's clock that was a day ahead and is set right keeps nothing waiting for a day.
- * Method: a whole life of a run against the simulated GitHub, whose own clock nobody sets.
+ * Goal: after a machine's clock that was a day ahead is corrected, nothing waits for a day.
+ * Method: the whole life of a run against the simulated GitHub, whose own clock is always right.
  */
 import { afterEach, expect, it } from 'vitest'
 import type { World } from './world.ts'
@@ -9,7 +9,7 @@ import { context, head, hour, minute, openWorld, repo, second } from './world.ts
 let world: World | undefined
 afterEach(async () => await world?.close())
 
-it('what was refused while the clock was ahead is sent soon after it is set right', async () => {
+it('what was refused while the clock was ahead is sent soon after the correction', async () => {
   world = await openWorld()
   const { github, time } = world
   world.startPublisher()

@@ -1,6 +1,6 @@
 /**
- * Goal: an operator's word that something has arrived is taken only for what this delivery may own:
- * made by our account for this delivery, on that thread or commit.
+ * Goal: an operator can confirm only an output that may belong to this delivery: created by our
+ * account for this delivery, on its thread or commit.
  * Method: the real store, channels and publisher as an App against the simulated GitHub.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -17,7 +17,7 @@ beforeEach(async () => {
 })
 afterEach(() => here.close())
 
-/** Its anchor could not be written, and waits for an operator. */
+/** A run whose anchor could not be written and waits for an operator. */
 async function claimLocked() {
   here.github.lock(repo, 5)
   const claimed = await here.claim()
@@ -28,10 +28,10 @@ async function claimLocked() {
   return { claimed, anchor: anchor! }
 }
 
-/** As the HTTP door and the command line do it. */
+/** Confirms as HTTP and the command line do. */
 async function confirm({ id }: Delivery, providerId: string | number): Promise<Delivery> {
-  await here.now(here.checkIsOurs(id, String(providerId)))
-  return await here.now(here.store.outbox.confirm(id, String(providerId), 'operator', null))
+  await here.act(here.checkIsOurs(id, String(providerId)))
+  return await here.act(here.store.outbox.confirm(id, String(providerId), 'operator', null))
 }
 
 const bot = 'holdfast-bot[bot]'
@@ -42,9 +42,9 @@ function markedBody({ markerKey }: Delivery, all: readonly MarkerKey[]): string 
   return withMarker('As published.', marked, { current: all[0]!, all })
 }
 
-/** As we would have written it. */
+/** The text as Holdfast would have written it. */
 const ourBody = async (delivery: Delivery): Promise<string> =>
-  markedBody(delivery, await here.now(here.store.outbox.markerKeys()))
+  markedBody(delivery, await here.act(here.store.outbox.markerKeys()))
 
 describe('a comment', () => {
   it('of a person is refused, and not overwritten', async () => {
@@ -62,15 +62,15 @@ describe('a comment', () => {
 
   it('that our account wrote without a marker is refused, and not overwritten', async () => {
     const text = 'What whoever has this account wrote by hand.'
-    const byHand = here.github.commentAs(bot, repo, 5, text)
+    const manualComment = here.github.commentAs(bot, repo, 5, text)
     const { claimed, anchor } = await claimLocked()
-    await expect(confirm(anchor, byHand.id)).rejects.toMatchObject({
+    await expect(confirm(anchor, manualComment.id)).rejects.toMatchObject({
       code: 'not_ours',
       message: expect.stringContaining('without the signed marker') as string,
     })
     await here.complete(claimed)
     await here.time.pass(minute)
-    expect(here.github.comments(repo, 5).find(({ id }) => id === byHand.id)?.body).toBe(text)
+    expect(here.github.comments(repo, 5).find(({ id }) => id === manualComment.id)?.body).toBe(text)
   })
 
   it('with this delivery’s marker that no key of ours signed is refused', async () => {
@@ -80,7 +80,7 @@ describe('a comment', () => {
     await expect(confirm(anchor, comment.id)).rejects.toMatchObject({ code: 'not_ours' })
   })
 
-  it('of ours on that thread is taken, and the next version edits it', async () => {
+  it('of ours on that thread is accepted, and the next version edits it', async () => {
     const { claimed, anchor } = await claimLocked()
     const ours = here.github.commentAs(bot, repo, 5, await ourBody(anchor))
     expect(await confirm(anchor, ours.id)).toMatchObject({ status: 'SENT' })
@@ -114,9 +114,9 @@ describe('a comment', () => {
     })
   })
 
-  it('without an id is looked for by the next version, not made again', async () => {
+  it('without an id is looked for by the next version, not created again', async () => {
     const { claimed, anchor } = await claimLocked()
-    await here.now(here.store.outbox.confirm(anchor.id, null, 'operator', null))
+    await here.act(here.store.outbox.confirm(anchor.id, null, 'operator', null))
     const { protocol } = (await here.delivery('anchor'))!
     expect(protocol.doubt).toMatchObject({ action: 'create' })
     await here.complete(claimed, 'The result.')
@@ -126,7 +126,7 @@ describe('a comment', () => {
     expect(here.github.comments(repo, 5)).toHaveLength(1)
   })
 
-  it('cannot be taken while GitHub cannot be asked', async () => {
+  it('cannot be confirmed while GitHub cannot be asked', async () => {
     const { anchor } = await claimLocked()
     const ours = here.github.commentAs(bot, repo, 5, await ourBody(anchor))
     const { faults } = here.github
@@ -136,7 +136,7 @@ describe('a comment', () => {
     expect(await confirm(anchor, ours.id)).toMatchObject({ status: 'SENT' })
   })
 
-  it('that was sent already needs no second check', async () => {
+  it('that was already sent needs no second check', async () => {
     const { anchor } = await claimLocked()
     const ours = here.github.commentAs(bot, repo, 5, await ourBody(anchor))
     await confirm(anchor, ours.id)

@@ -1,4 +1,4 @@
-// Goal: what a run costs in calls to GitHub, as GitHub counts them.
+// Goal: how many calls to GitHub a run costs, as GitHub counts them.
 import { afterEach, expect, it } from 'vitest'
 import type { World } from './world.ts'
 import {
@@ -40,7 +40,7 @@ it('one create, an edit per window, two statuses and one read of the repository'
   expect(github.latestStatus(repo, head(1), context)?.state).toBe('success')
 })
 
-it('fifty reports in ten seconds make at most six edits; the last one shows (M7)', async () => {
+it('fifty reports in ten seconds make at most six edits; the last is shown (M7)', async () => {
   world = await openWorld({ limits: { spacingMs: second } })
   const { github, time } = world
   world.startPublisher()

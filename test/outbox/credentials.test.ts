@@ -1,8 +1,8 @@
 /**
- * Goal: credentials that GitHub refuses fail nothing: what is to be published waits, and is sent
- * when they are right again. Nobody waits for what only another was refused.
- * Method: a publisher with a wrong token, then one with the right one; a GitHub that is ill or
- * limits us when it is asked who we are.
+ * Goal: refused credentials make no delivery fail: deliveries wait, and are sent when the
+ * credentials are right again. No account waits because another was refused.
+ * Method: a publisher with a wrong token, then one with the right token; a GitHub that fails or
+ * limits us when it is asked for our account.
  */
 import { afterEach, expect, it } from 'vitest'
 import type { World } from './world.ts'
@@ -28,13 +28,13 @@ const refused: typeof fetch = () => {
   return Promise.resolve(new Response(body, { status: 401, headers }))
 }
 
-it('a wrong token for a while fails nothing, and is not tried again and again', async () => {
+it('a wrong token for a while makes nothing fail, and is tried rarely', async () => {
   world = await openWorld()
-  const { github, time, store, now } = world
+  const { github, time, store, act } = world
   const first = world.startPublisher()
   const claimed = await world.claim()
   await time.pass(5 * second)
-  await now(first.stop())
+  await act(first.stop())
   await world.complete(claimed)
   let asked = 0
   const wrong = world.startPublisher((...call) => {
@@ -48,18 +48,18 @@ it('a wrong token for a while fails nothing, and is not tried again and again', 
     ['PENDING', 'budget'],
     ['PENDING', 'budget'],
   ])
-  const [budget] = await now(store.outbox.budgets())
+  const [budget] = await act(store.outbox.budgets())
   expect(budget).toMatchObject({ identity: 'github:user', blockedReason: 'unauthorized' })
   await time.pass(hour)
   expect(asked).toBeLessThan(10)
-  await now(wrong.stop())
+  await act(wrong.stop())
   world.startPublisher()
   await time.pass(20 * minute)
   expect(github.latestStatus(repo, head(1), context)?.state).toBe('success')
   expect((await world.deliveries()).map(({ status }) => status)).toEqual(['SENT', 'SENT'])
 })
 
-it('a token that is revoked while we publish fails nothing', async () => {
+it('a token that is revoked while we publish makes nothing fail', async () => {
   world = await openWorld()
   const { github, time } = world
   let revoked = false
@@ -76,7 +76,7 @@ it('a token that is revoked while we publish fails nothing', async () => {
   expect(github.latestStatus(repo, head(1), context)?.state).toBe('success')
 })
 
-it('one call that is refused while we are known is final', async () => {
+it('a single refused call is final while our account is known', async () => {
   world = await openWorld()
   const { github, time } = world
   world.startPublisher()
@@ -88,7 +88,7 @@ it('one call that is refused while we are known is final', async () => {
   expect(await world.delivery('status')).toMatchObject(failed)
 })
 
-it('an App that is not installed there for a while fails nothing', async () => {
+it('an App that is not installed for a while makes nothing fail', async () => {
   world = await openWorld({ app: true })
   const { github, time } = world
   world.startPublisher()
@@ -105,7 +105,7 @@ it('an App that is not installed there for a while fails nothing', async () => {
 
 it('a repository where the App is not installed stops no other of its account', async () => {
   world = await openWorld({ app: true, announcement: { anchorPer: null } })
-  const { github, time, store, now } = world
+  const { github, time, store, act } = world
   await world.claim(2, { repo: 'acme/typo' })
   await time.pass(second)
   world.startPublisher()
@@ -113,13 +113,13 @@ it('a repository where the App is not installed stops no other of its account', 
   await world.claim(1)
   await time.pass(3 * second)
   expect(github.latestStatus(repo, head(1), context)?.state).toBe('pending')
-  const blocked = (await now(store.outbox.budgets())).filter((each) => each.blockedUntil !== null)
+  const blocked = (await act(store.outbox.budgets())).filter((each) => each.blockedUntil !== null)
   expect(blocked.map(({ identity, blockedReason }) => [identity, blockedReason])).toEqual([
     ['github:app:12:acme/typo', 'not_installed'],
   ])
 })
 
-it('a repository that the App loses while it is written to stops no other', async () => {
+it('a repository that the App loses during a write stops no other', async () => {
   world = await openWorld({ app: true, announcement: { anchorPer: null } })
   const { github, time } = world
   github.addRepository('acme/other')
@@ -128,7 +128,7 @@ it('a repository that the App loses while it is written to stops no other', asyn
   const lost = await world.claim(1)
   await world.claim(2, { repo: 'acme/other' })
   await time.pass(5 * second)
-  // Its token is refused, and a new one can no longer be had for that repository.
+  // Its token is refused, and no new token can be created for that repository.
   const { id } = github.repository(repo)
   const times = 10
   const gone = github.faults.refuse(404)
@@ -143,7 +143,7 @@ it('a repository that the App loses while it is written to stops no other', asyn
   expect(github.latestStatus('acme/other', head(3), context)?.state).toBe('pending')
 })
 
-it('a refusal whose cause GitHub cannot tell at the moment fails nothing', async () => {
+it('a refusal whose cause GitHub cannot name at the moment makes nothing fail', async () => {
   world = await openWorld({ announcement: { anchorPer: null } })
   const { github, time } = world
   world.startPublisher()
@@ -158,9 +158,9 @@ it('a refusal whose cause GitHub cannot tell at the moment fails nothing', async
   expect(github.latestStatus(repo, head(1), context)?.state).toBe('success')
 })
 
-it('an installation whose new tokens are refused waits, and fails nothing', async () => {
+it('an installation whose new tokens are refused waits, and nothing fails', async () => {
   world = await openWorld({ app: true, announcement: { anchorPer: null } })
-  const { github, time, store, now } = world
+  const { github, time, store, act } = world
   world.startPublisher()
   const claimed = await world.claim()
   await time.pass(5 * second)
@@ -169,7 +169,7 @@ it('an installation whose new tokens are refused waits, and fails nothing', asyn
   await world.complete(claimed)
   await time.pass(5 * second)
   expect(await world.delivery('status')).toMatchObject({ status: 'PENDING', wait: 'budget' })
-  const blocked = (await now(store.outbox.budgets())).filter((each) => each.blockedUntil !== null)
+  const blocked = (await act(store.outbox.budgets())).filter((each) => each.blockedUntil !== null)
   expect(blocked.map(({ identity, blockedReason }) => [identity, blockedReason])).toEqual([
     [expect.stringMatching(/^github:installation:/), 'unauthorized'],
   ])
@@ -177,50 +177,50 @@ it('an installation whose new tokens are refused waits, and fails nothing', asyn
   expect(github.latestStatus(repo, head(1), context)?.state).toBe('success')
 })
 
-it('a limit on the question who we are is kept in the store, and can be lifted', async () => {
+it('a limit on the question for our account is stored, and can be lifted', async () => {
   world = await openWorld({ announcement: { anchorPer: null } })
-  const { github, time, store, now } = world
+  const { github, time, store, act } = world
   const limit = github.faults.refuse(403, { message: 'x' }, { 'retry-after': '2000000' })
   github.faults.add({ on: { route: 'GET /user', times: 1 }, fault: limit })
   const first = world.startPublisher()
   await world.claim()
   await time.pass(minute)
-  const [budget] = await now(store.outbox.budgets())
+  const [budget] = await act(store.outbox.budgets())
   expect(budget).toMatchObject({ identity: 'github:user', blockedReason: 'rate_limited' })
   expect(await world.delivery('status')).toMatchObject({ status: 'PENDING', wait: 'budget' })
-  // Nor does the next process ask before its time.
-  await now(first.stop())
+  // The next process does not ask before the time either.
+  await act(first.stop())
   world.startPublisher()
   await world.claim(2)
   await time.pass(minute)
   expect(received(github, 'GET', '/user')).toBe(1)
-  await now(store.outbox.unblock('github:user', 'operator', null))
+  await act(store.outbox.unblock('github:user', 'operator', null))
   await time.pass(5 * second)
   expect(await world.delivery('status')).toMatchObject({ status: 'SENT' })
 })
 
-it('a limit on the question where the App is installed is heard once, and kept', async () => {
+it('a limit on the question for the installation is met once, and stored', async () => {
   world = await openWorld({ app: true, announcement: { anchorPer: null } })
-  const { github, time, store, now } = world
+  const { github, time, store, act } = world
   const limit = github.faults.refuse(429, { message: 'x' }, { 'retry-after': '3000' })
   github.faults.add({ on: { route: /^GET .*\/installation$/, times: 50 }, fault: limit })
   world.startPublisher()
   for (let n = 1; n <= 10; n += 1) await world.claim(n, { repo: `acme/number-${n}` })
   await time.pass(minute)
   expect(received(github, 'GET', '/installation')).toBeLessThanOrEqual(7)
-  const blocked = (await now(store.outbox.budgets())).filter((each) => each.blockedUntil !== null)
+  const blocked = (await act(store.outbox.budgets())).filter((each) => each.blockedUntil !== null)
   expect(blocked.map(({ identity, blockedReason }) => [identity, blockedReason])).toEqual([
     ['github:app:12', 'rate_limited'],
   ])
 })
 
-it('an installation that has used up its hour keeps no other from beginning', async () => {
+it('an installation that used up its hour does not block another one', async () => {
   world = await openWorld({ app: true, announcement: { anchorPer: null } })
   const { github, time } = world
   github.addRepository('other/one')
   github.addPull('other/one', { number: 5, headSha: head(2), baseSha, createdAt: time.wallMs() })
   const limit = github.faults.refuse(403, { message: 'x' }, { 'retry-after': '3000' })
-  // Nor do two: then it is asked as a stranger.
+  // Two refusals do not block it either: then GitHub is asked without credentials.
   github.faults.add({ on: { route: 'GET /users/{username}', times: 2 }, fault: limit })
   world.startPublisher()
   await world.claim(2, { repo: 'other/one' })
@@ -230,7 +230,7 @@ it('an installation that has used up its hour keeps no other from beginning', as
 
 it('an operator lifts a block, and what waited is tried at once', async () => {
   world = await openWorld()
-  const { github, time, store, now } = world
+  const { github, time, store, act } = world
   world.startPublisher()
   const route = 'POST /repos/{owner}/{repo}/statuses/{sha}'
   const limit = github.faults.refuse(403, { message: 'x' }, { 'retry-after': '2000000' })
@@ -238,15 +238,15 @@ it('an operator lifts a block, and what waited is tried at once', async () => {
   await world.claim()
   await time.pass(minute)
   expect(await world.delivery('status')).toMatchObject({ status: 'PENDING', wait: 'budget' })
-  await now(store.outbox.unblock('github:user', 'operator', null))
+  await act(store.outbox.unblock('github:user', 'operator', null))
   await time.pass(5 * second)
   expect(await world.delivery('status')).toMatchObject({ status: 'SENT' })
   const page = { limit: 5, cursor: null }
-  const told = await now(store.audit.list({ type: 'operator.identity_unblocked' }, page))
-  expect(told.items.map(({ actor, data }) => [actor, data['identity']])).toEqual([
+  const audit = await act(store.audit.list({ type: 'operator.identity_unblocked' }, page))
+  expect(audit.items.map(({ actor, data }) => [actor, data['identity']])).toEqual([
     ['operator', 'github:user'],
   ])
-  await expect(now(store.outbox.unblock('nobody', 'operator', null))).rejects.toMatchObject({
+  await expect(act(store.outbox.unblock('nobody', 'operator', null))).rejects.toMatchObject({
     code: 'identity_not_found',
   })
 })

@@ -1,6 +1,7 @@
 /**
- * Goal: nobody waits for somebody else's budget or for somebody else's slow answers.
- * Method: one installation with two hundred writes due, and another, or a read, beside it.
+ * Goal: no account waits for the budget or for the slow answers of another account.
+ * Method: one installation with two hundred due writes, and beside it another installation, or a
+ * read.
  */
 import { afterEach, expect, it } from 'vitest'
 import type { Claimed } from '../../src/runs/runs.ts'
@@ -24,13 +25,13 @@ const statusOnly = { anchorPer: null, statusContext: context, checkName: null } 
 let world: World | undefined
 afterEach(async () => await world?.close())
 
-/** A pull request of its own, claimed: its status is due. */
+/** Claims a new pull request, whose status is then due. */
 async function claimAt(at: World, place: string, n: number): Promise<void> {
   const createdAt = at.time.wallMs()
   at.github.addPull(place, { number: 100 + n, headSha: head(1000 + n), baseSha, createdAt })
   const about = { repo: place, pr: 100 + n, baseSha, headSha: head(1000 + n) }
   const request = { kind: 'pull_request', type: 'review', threadCreatedAt: createdAt } as const
-  await at.now(at.runs.claim({ ...request, ...about }, 'test'))
+  await at.act(at.runs.claim({ ...request, ...about }, 'test'))
 }
 
 async function claimMany(at: World, count: number): Promise<void> {
@@ -49,17 +50,17 @@ it("sends one installation's only write at once while another has two hundred du
   world.startPublisher()
   await time.pass(3 * second)
   expect(github.latestStatus(other, head(1000 + busy), context)?.state).toBe('pending')
-  // Nor does the busy one lose anything by it.
+  // The busy installation loses nothing by it either.
   await time.pass(5 * minute)
   expect(statusWrites(github)).toBe(busy + 1)
 })
 
-it('leaves hands to the others while GitHub is slow to answer one installation', async () => {
+it('leaves slots to others while GitHub is slow to answer one installation', async () => {
   world = await openWorld({ app: true, announcement: statusOnly })
   const { github, time } = world
   github.addRepository(other)
   world.startPublisher()
-  // What is new is known to be whose from here on.
+  // The installation of later deliveries is known from here on.
   await claimAt(world, repo, busy + 1)
   await claimAt(world, other, busy + 2)
   await time.pass(2 * second)
@@ -75,7 +76,7 @@ it('leaves hands to the others while GitHub is slow to answer one installation',
   expect(github.latestStatus(other, head(1000 + busy), context)?.state).toBe('pending')
 })
 
-it('reads what may have settled late on time while two hundred writes wait', async () => {
+it('makes the settling reads on time while two hundred writes wait', async () => {
   world = await openWorld({ limits })
   const { github, time } = world
   world.startPublisher()
@@ -94,7 +95,7 @@ it('reads what may have settled late on time while two hundred writes wait', asy
   expect(github.comments(repo, 5)[0]?.body).not.toContain('running')
 })
 
-it('asks the store about a write that waits no oftener than it can be sent', async () => {
+it('asks the store about a waiting write only as often as it can be sent', async () => {
   const perHour = 20
   world = await openWorld({ limits: { perHour }, announcement: statusOnly })
   const { outbox } = world.store
@@ -109,11 +110,11 @@ it('asks the store about a write that waits no oftener than it can be sent', asy
   await world.time.pass(2 * hour + 5 * minute)
   const sent = 3 * perHour
   expect(statusWrites(world.github)).toBe(sent)
-  // Once to be put in the queue, and when it is its turn; an hour opens with a refusal at most.
+  // Once when it enters the queue, and once in its turn. Each hour starts with one refusal at most.
   expect(asked).toBeLessThanOrEqual(busy + sent + 10)
 })
 
-/** GitHub does not answer what this is about; everything else goes through. */
+/** A `fetch` that never answers requests with such an address, and passes on all others. */
 function hanging(at: World, about: (url: string) => boolean): typeof fetch {
   return (input, init) => {
     const url = input instanceof Request ? input.url : String(input)
@@ -125,7 +126,7 @@ function hanging(at: World, about: (url: string) => boolean): typeof fetch {
   }
 }
 
-it('asks as whom to act for one account while that question hangs for another', async () => {
+it('asks for the identity of one account while the question for another hangs', async () => {
   world = await openWorld({ app: true, limits, announcement: statusOnly })
   const { github, time } = world
   github.addRepository(other)
@@ -137,7 +138,7 @@ it('asks as whom to act for one account while that question hangs for another', 
   expect(github.latestStatus(other, head(1000 + busy), context)?.state).toBe('pending')
 })
 
-it('leaves a write where it waits when two nodes lack a hand for it, each in its way', async () => {
+it('leaves a write in its queue if neither of two nodes has a slot for it', async () => {
   world = await openWorld({ app: true, announcement: statusOnly })
   const { github, time } = world
   const { outbox } = world.store
@@ -145,14 +146,15 @@ it('leaves a write where it waits when two nodes lack a hand for it, each in its
   world.startPublisher(hanging(world, (url) => hangs && url.includes('/statuses/')))
   await claimAt(world, repo, 0)
   await time.pass(2 * second)
-  // One knows as whom to act, and its hands are full; the other waits for the answer to that.
+  // One node knows its account, but its slots are full. The other waits for the answer to the
+  // question for its account.
   hangs = true
   world.startPublisher(hanging(world, (url) => hangs && url.endsWith('/installation')))
   const record = outbox.record.bind(outbox)
   let records = 0
-  outbox.record = (...told) => {
+  outbox.record = (...args) => {
     records += 1
-    return records > 1000 ? Promise.reject(new Error('too often')) : record(...told)
+    return records > 1000 ? Promise.reject(new Error('too often')) : record(...args)
   }
   for (let n = 1; n < 10; n += 1) await claimAt(world, repo, n)
   await time.pass(5 * second)
@@ -164,7 +166,7 @@ it('leaves a write where it waits when two nodes lack a hand for it, each in its
   }
 })
 
-it('comes to every account in turn while that question hangs for four others', async () => {
+it('serves every account in turn while the question for four others hangs', async () => {
   world = await openWorld({ app: true, limits, announcement: statusOnly })
   const { github, time } = world
   for (const owner of ['a', 'b', 'c', 'd']) {
@@ -179,7 +181,9 @@ it('comes to every account in turn while that question hangs for four others', a
   expect(github.latestStatus(other, head(1000 + busy), context)?.state).toBe('pending')
 })
 
-/** How long it takes until an unanswered write of another account is known to have arrived. */
+/**
+ * Returns how long it takes until an unanswered write of another account is known to have arrived.
+ */
 async function settledAfter(at: World, about: (url: string) => boolean): Promise<number> {
   const { github, time } = at
   github.addRepository(other)
@@ -191,40 +195,43 @@ async function settledAfter(at: World, about: (url: string) => boolean): Promise
   await claimAt(at, other, busy)
   const from = time.wallMs()
   const isSent = async (): Promise<boolean> => {
-    const listed = await at.now(at.store.outbox.list({}, { limit: 1000, cursor: null }))
+    const listed = await at.act(at.store.outbox.list({}, { limit: 1000, cursor: null }))
     return listed.items[0]?.status === 'SENT'
   }
   for (let n = 0; n < 120 && !(await isSent()); n += 1) await time.pass(second)
   return time.wallMs() - from
 }
 
-it("finds out what became of one account's write while another's reads hang", async () => {
+it('confirms a write of one account while reads of another hang', async () => {
   world = await openWorld({ app: true, announcement: statusOnly })
   const { id } = world.github.repository(repo)
   const about = (url: string): boolean => url.includes(`/repositories/${id}/`) && /status/.test(url)
   expect(await settledAfter(world, about)).toBeLessThanOrEqual(30 * second)
 })
 
-it('leaves hands to others while what was just looked for is sent again and hangs', async () => {
+it('leaves slots to others while messages that are sent again hang', async () => {
   world = await openWorld({ app: true, announcement: statusOnly })
   const { id } = world.github.repository(repo)
   const about = (url: string): boolean => url.includes(`/repositories/${id}/statuses/`)
   expect(await settledAfter(world, about)).toBeLessThanOrEqual(30 * second)
 })
 
-/** Few, so that what many would take is seen soon. */
+/** A small budget, so that its use is seen soon. */
 const few = { spacingMs: second, perMinute: 40, perHour: 120 }
 
-/** Another pull request of the same repository. */
-async function claimOther({ github, time, now, runs }: World, number: number): Promise<Claimed> {
+/** Claims another pull request of the same repository. */
+async function claimOther({ github, time, act, runs }: World, number: number): Promise<Claimed> {
   const createdAt = time.wallMs()
   github.addPull(repo, { number, headSha: head(number), baseSha, createdAt })
   const about = { repo, pr: number, baseSha, headSha: head(number), threadCreatedAt: createdAt }
   const type = { kind: 'pull_request', type: 'review' } as const
-  return await now(runs.claim({ ...type, ...about }, 'test'))
+  return await act(runs.claim({ ...type, ...about }, 'test'))
 }
 
-/** Then another pull request of its identity is claimed and completed. */
+/**
+ * One run publishes 150 comments. Then another pull request of its identity is claimed and
+ * completed.
+ */
 async function besideAFlood(at: World, laterMs: number): Promise<void> {
   const { time, publish } = at
   at.startPublisher()
@@ -238,31 +245,31 @@ async function besideAFlood(at: World, laterMs: number): Promise<void> {
   await time.pass(30 * second)
 }
 
-it('shows another run at once while one has more comments than its hour', async () => {
+it('shows another run at once while one has more comments than an hour allows', async () => {
   world = await openWorld({ limits: few })
   await besideAFlood(world, 0)
   expect(world.github.latestStatus(repo, head(6), context)?.state).toBe('success')
   expect(world.github.comments(repo, 6)[0]?.body).toContain('passed')
 })
 
-it('a run with more comments than its hour leaves writes to who comes later', async () => {
+it('a run with more comments than an hour allows leaves writes to later runs', async () => {
   world = await openWorld({ limits: few })
   await besideAFlood(world, 10 * minute)
   expect(world.github.latestStatus(repo, head(6), context)?.state).toBe('success')
   expect(world.github.comments(repo, 6)[0]?.body).toContain('passed')
-  // And all of them are sent, with half of what the identity may write.
+  // All of them are sent, with half of what the identity may write.
   await world.time.pass(3 * hour)
   expect(world.github.comments(repo, 5)).toHaveLength(151)
 })
 
-it('a run with more comments than its hour leaves writes to others after a restore', async () => {
+it('a run with more comments than an hour allows leaves writes after a restore, too', async () => {
   world = await openWorld({ limits: few })
   const { github, time, publish } = world
   const busyRun = await world.claim(1)
   for (let n = 0; n < 70; n += 1) {
     await publish(busyRun, `c${n}`, 'github-comment', { form: 'text', body: `comment ${n}` })
   }
-  await world.now(world.store.outbox.noteRestore())
+  await world.act(world.store.outbox.noteRestore())
   world.startPublisher()
   for (const number of [6, 7, 8]) {
     await time.pass(15 * second)
@@ -271,12 +278,12 @@ it('a run with more comments than its hour leaves writes to others after a resto
     expect(github.latestStatus(repo, head(number), context)?.state).toBe('success')
     expect(github.comments(repo, number)[0]?.body).toContain('passed')
   }
-  // And what was looked for is sent, once.
+  // Each message that was looked for is sent once.
   await time.pass(2 * hour)
   expect(github.comments(repo, 5)).toHaveLength(71)
 })
 
-it('goes on showing the progress of a run beside one with a hundred comments', async () => {
+it('still shows the progress of a run beside one with a hundred comments', async () => {
   world = await openWorld({ limits: few })
   const { github, time, publish } = world
   world.startPublisher()

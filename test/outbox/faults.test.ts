@@ -1,8 +1,8 @@
 /**
- * Goal: whatever goes wrong on the way to GitHub, one anchor stands with the newest text, the
- * newest status stands, no status was repeated and nothing stays open. Method: every fault on every
- * step of a run's life (first comment, edits, statuses, looks), the simulated GitHub counting what
- * it received.
+ * Goal: whatever goes wrong on the way to GitHub, in the end there is one anchor with the newest
+ * text and the newest status, no status was repeated and nothing stays open.
+ * Method: every fault on every step of a run's life (first comment, edits, statuses, looks); the
+ * simulated GitHub counts what it received.
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Fault, GitHubSimulator } from '../../src/simulator/index.ts'
@@ -60,11 +60,11 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('on %s', (place) =
   })
 })
 
-/** What got no answer is looked for in a list, and the list does not show it yet. */
+/** An unanswered output is looked for in a list that does not show it yet. */
 describe.each([
   ['before the second look', 3 * second],
   ['after every look', 30 * second],
-])('a list that shows what is new only %s', (_when, lagMs) => {
+])('a list that shows new items only %s', (_when, lagMs) => {
   it.each([
     ['the first comment', 'GET /repos/{owner}/{repo}/issues/{issue_number}/comments'],
     ['a status', 'GET /repos/{owner}/{repo}/commits/{ref}/statuses'],
@@ -105,7 +105,10 @@ function expectOneAnchor(github: GitHubSimulator, text: string): void {
   expect(live[0]?.body).toContain('writing')
 }
 
-/** While one could not be sent the run went on: what is over by then need not be said any more. */
+/**
+ * While a status could not be sent, the run continued. An outdated status need not be sent any
+ * more.
+ */
 function expectStatuses(github: GitHubSimulator): void {
   const states = github.statuses(repo, head(1), context).map(({ state }) => state)
   expect([['pending', 'success'], ['success']]).toContainEqual(states)
@@ -115,7 +118,7 @@ it.each([
   ['retry-after', (make: Makers) => make.tooMany({ retryAfterSeconds: 60 }), 60],
   ['a limit without retry-after', (make: Makers) => make.secondaryLimit({ form: 'plain' }), 60],
   ['a bare message', (make: Makers) => make.secondaryLimit({ form: 'bare' }), 60],
-])('asks nothing while limited by %s (scenario 45, C16)', async (_name, make, seconds) => {
+])('sends no request while limited by %s (scenario 45, C16)', async (_name, make, seconds) => {
   world = await openWorld()
   const { github, time } = world
   world.startPublisher()
@@ -139,7 +142,7 @@ it.each([
   expect(creates(github)).toBe(1)
 })
 
-it('waits 1, 2 and 4 seconds for a status, then goes on (scenario 43)', async () => {
+it('retries a status after 1, 2 and 4 seconds, then continues (scenario 43)', async () => {
   world = await openWorld()
   const { github, time } = world
   const fault = github.faults.add({

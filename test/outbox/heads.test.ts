@@ -12,7 +12,7 @@ afterEach(async () => await world?.close())
 
 const anchors = (here: World) => here.github.comments(repo, 5)
 const auditTypes = async (here: World): Promise<string[]> => {
-  const page = await here.now(here.store.audit.list({}, { limit: 1000, cursor: null }))
+  const page = await here.act(here.store.audit.list({}, { limit: 1000, cursor: null }))
   return page.items.map(({ type }) => type)
 }
 
@@ -26,7 +26,7 @@ async function begun(options: Parameters<typeof openWorld>[0] = {}): Promise<[Wo
 }
 
 describe('heads come and go', () => {
-  it('a newer run takes the comment over: same id, one line for the one before', async () => {
+  it('a newer run takes the comment over: same id, one line for the earlier run', async () => {
     const [here] = await begun()
     const [before] = anchors(here)
     here.github.push(repo, 5, head(2))
@@ -46,7 +46,7 @@ describe('heads come and go', () => {
     expect(await auditTypes(here)).toContain('run.anchor.taken_over')
   })
 
-  it('one that was superseded before anything of it was sent says nothing', async () => {
+  it('a run that was superseded before anything of it was sent shows nothing', async () => {
     const here = await openWorld()
     world = here
     await here.claim(1)
@@ -60,7 +60,7 @@ describe('heads come and go', () => {
     expect(skipped).toMatchObject({ status: 'SKIPPED', reason: 'never_announced' })
   })
 
-  it('a late finisher of the older head changes nothing', async () => {
+  it('a late completion of the older head changes nothing', async () => {
     const [here, old] = await begun()
     here.github.push(repo, 5, head(2))
     const current = await here.claim(2)
@@ -73,7 +73,7 @@ describe('heads come and go', () => {
     expect(anchors(here)[0]?.body).not.toContain('Too late.')
   })
 
-  it('back to a head that was done: its result shows again, without a status', async () => {
+  it('back to a finished head: its result is shown again, without a new status', async () => {
     const [here, first] = await begun()
     await here.complete(first, 'First result.')
     await here.time.pass(10 * second)
@@ -102,7 +102,7 @@ describe('heads come and go', () => {
     expect(states).toEqual(['pending', 'success', 'pending', 'success'])
   })
 
-  it('one per run where the type says so', async () => {
+  it('one comment per run if the type says so', async () => {
     const [here, first] = await begun({ announcement: { anchorPer: 'run' } })
     await here.complete(first)
     here.github.push(repo, 5, head(2))

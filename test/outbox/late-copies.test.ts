@@ -1,6 +1,6 @@
 /**
- * Goal: of what was sent more than once because nobody answered, one stands in the end, whichever
- * of them was found first and however late the others arrive.
+ * Goal: of several copies that were sent because no answer came, one is left in the end, whichever
+ * was found first and however late the others arrive.
  */
 import { afterEach, expect, it } from 'vitest'
 import type { World } from './world.ts'
@@ -14,7 +14,7 @@ const createComment = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments
 it('a second comment that arrives after the first was found is removed', async () => {
   world = await openWorld()
   const { github, time } = world
-  // Both are on their way for long; the first is found before the second is there.
+  // Both arrive late. The first is found before the second exists.
   for (const afterMs of [20 * second, 90 * second]) {
     github.faults.add({
       on: { route: createComment },
@@ -34,7 +34,7 @@ it('a second comment that arrives after the first was found is removed', async (
   expect(removed?.deletedAt).not.toBeNull()
 })
 
-it('a pending status that arrives late is closed, though the next round never showed', async () => {
+it('a pending status that arrives late is closed, even if the next round is unshown', async () => {
   world = await openWorld()
   const { github, time } = world
   const route = 'POST /repos/{owner}/{repo}/statuses/{sha}'
@@ -45,9 +45,9 @@ it('a pending status that arrives late is closed, though the next round never sh
   await world.complete(claimed)
   await time.pass(15 * second)
   expect(github.latestStatus(repo, head(1), context)?.state).toBe('success')
-  await world.now(publisher.stop())
+  await world.act(publisher.stop())
   const again = await world.claim(1, { rerun: true })
-  await world.now(world.runs.cancel(again.run?.id ?? '', 'test'))
+  await world.act(world.runs.cancel(again.run?.id ?? '', 'test'))
   world.startPublisher()
   await time.pass(hour)
   const states = github.statuses(repo, head(1), context).map(({ state }) => state)

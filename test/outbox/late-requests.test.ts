@@ -1,6 +1,6 @@
 /**
- * Goal: a request that GitHub carries out minutes after nobody answered it does not have the last
- * word. Method: the simulated GitHub commits a write ten minutes late, after the end was shown.
+ * Goal: an unanswered request that GitHub carries out minutes later does not decide what is shown.
+ * Method: the simulated GitHub commits a write ten minutes late, after the end was shown.
  */
 import { afterEach, expect, it } from 'vitest'
 import type { World } from './world.ts'
@@ -42,7 +42,7 @@ it('an edit that arrives ten minutes late is overwritten again', async () => {
   expect(shown?.slice(-3)).toEqual([true, false, true])
 })
 
-it('a comment that is made ten minutes late is removed', async () => {
+it('a comment that is created ten minutes late is removed', async () => {
   world = await openWorld()
   const { github, time } = world
   const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments'

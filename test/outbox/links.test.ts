@@ -1,5 +1,5 @@
 /**
- * Goal: what is published links to nothing that does not exist: a server has no page for a run.
+ * Goal: published text links to nothing that does not exist: a server has no page for a run.
  * Method: a whole server with a public address, against the simulated GitHub over HTTP.
  */
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,7 +1,4 @@
-/**
- * Goal: an anchor counts as deleted only when it was seen gone twice, a delay apart, however that
- * was noticed.
- */
+/** Goal: an anchor counts as deleted only if two looks, a delay apart, did not find it. */
 import { afterEach, expect, it } from 'vitest'
 import type { World } from './world.ts'
 import { minute, openWorld, repo, second } from './world.ts'
@@ -9,13 +6,14 @@ import { minute, openWorld, repo, second } from './world.ts'
 let world: World | undefined
 afterEach(async () => await world?.close())
 
-it('a comment gone when it is read again is looked for once more, after the delay', async () => {
+it('a comment missing at a settling read is looked for once more, after the delay', async () => {
   world = await openWorld({ rules: { confirmDelayMs: 5 * second } })
   const { github, time } = world
   world.startPublisher()
   const claimed = await world.claim()
   await time.pass(5 * second)
-  // Unanswered, and found: from now on it is read again after 15 seconds and two minutes.
+  // The answer was lost and the comment was found, so it is read again after 15 seconds and 2
+  // minutes.
   const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}'
   github.faults.add({ on: { route }, fault: github.faults.lostAnswer() })
   await world.complete(claimed, 'The summary.')

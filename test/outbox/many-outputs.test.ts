@@ -1,6 +1,6 @@
 /**
- * Goal: nothing that an ended run published stays "pending", however much it published: neither
- * what its end left for later, nor what an older version of this program forgot.
+ * Goal: no output of an ended run stays "pending", however many it published: neither those that
+ * its end left for later, nor those that an older version of Holdfast forgot.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** Answers how many of its outputs are still open and how many were closed. */
+/** Returns how many of its outputs are still open and how many were closed. */
 type Count = () => Promise<readonly [open: number, closed: number]>
 
 async function endWithMany(): Promise<Count> {
@@ -35,7 +35,7 @@ async function endWithMany(): Promise<Count> {
   await world.complete(held)
   return async () => {
     const page = { limit: 1000, cursor: null }
-    const { items } = await world.now(world.store.outbox.list({ runId: held.run!.id }, page))
+    const { items } = await world.act(world.store.outbox.list({ runId: held.run!.id }, page))
     const own = items.filter(({ content }) => content.includes('"ci/'))
     const open = own.filter(({ announces }) => announces).length
     return [open, own.length - open]
@@ -45,7 +45,7 @@ async function endWithMany(): Promise<Count> {
 async function reconcile(): Promise<void> {
   const log = pino({ level: 'silent' })
   const { store, time } = world
-  await world.now(createReconciler({ store, scheduler: time, log }).kick())
+  await world.act(createReconciler({ store, scheduler: time, log }).kick())
 }
 
 it('what its end left for later is closed by the reconciler', async () => {
@@ -62,4 +62,17 @@ it('what an older version left open is closed too', async () => {
   db.close()
   await reconcile()
   expect(await outputs()).toEqual([0, count])
+})
+
+it('what belongs to a channel that this process does not know is left alone', async () => {
+  const held = await world.claim(1)
+  const content = { context: 'ci/x', state: 'pending', description: 'x', targetUrl: null }
+  await world.publish(held, 'own', 'github-status', content)
+  await world.complete(held)
+  const db = new DatabaseSync(join(folder, 'store.db'))
+  db.exec(`UPDATE delivery SET announces = 1, channel = 'later' WHERE name = 'own'`)
+  db.close()
+  const { outbox } = world.store
+  expect(await world.act(outbox.closeForgotten(10))).toBe(0)
+  expect(await world.act(outbox.closeRemaining())).toBe(false)
 })

@@ -1,8 +1,8 @@
 /**
- * Goal: what one run publishes on its thread appears in the order in which it was published, and
- * one that does not go through holds up the later ones for a moment, not for ever.
- * Method: bursts of comments and reviews through one or two real publishers, with the simulated
- * GitHub answering fast, slowly, or not at all.
+ * Goal: the messages of one run appear on its thread in the order in which they were published. A
+ * message that cannot be sent delays the later ones for a short time, not forever.
+ * Method: bursts of comments and reviews through one or two real publishers; the simulated GitHub
+ * answers fast, slowly, or not at all.
  */
 import { afterEach, expect, it } from 'vitest'
 import type { Claimed } from '../../src/runs/runs.ts'
@@ -17,11 +17,11 @@ let world: World | undefined
 afterEach(async () => await world?.close())
 
 async function publishBurst(at: World, claimed: Claimed, count = burst): Promise<void> {
-  const wishes = Array.from({ length: count }, (_, i) => i + 1).map((n) => {
+  const publishing = Array.from({ length: count }, (_, i) => i + 1).map((n) => {
     const content = { form: 'text', body: `${n}/${count}` }
     return at.publish(claimed, `part-${n}`, 'github-comment', content)
   })
-  await Promise.all(wishes)
+  await Promise.all(publishing)
 }
 
 const inOrder = (count = burst): string[] =>
@@ -29,7 +29,7 @@ const inOrder = (count = burst): string[] =>
 
 const review = { body: 'A review.', event: 'COMMENT', commitSha: null, comments: [] }
 
-/** The parts as they stand on the thread, from the top. */
+/** The parts on the thread, from the top. */
 const shown = ({ github }: World, thread = 5): string[] =>
   github.comments(repo, thread).flatMap(({ body }) => /\d+\/\d+/.exec(body)?.[0] ?? [])
 
@@ -76,7 +76,7 @@ it('comments and reviews appear in one order', async () => {
   expect(shown(world)).toEqual(['1/2', '2/2', '3/2'])
 })
 
-it('one that GitHub fails at every time holds the later ones up for a minute', async () => {
+it('a message that GitHub always fails delays the later ones for a minute', async () => {
   world = await openWorld({ limits, announcement: silent })
   const { github, time } = world
   world.startPublisher()
@@ -106,7 +106,7 @@ it('also when GitHub stops the account in the middle of a burst', async () => {
   expect(shown(world)).toEqual(inOrder())
 })
 
-it('a run that waits behind its own comments keeps no other run waiting', async () => {
+it('a run that waits behind its own comments delays no other run', async () => {
   world = await openWorld({ limits, announcement: silent })
   const { github, time } = world
   world.startPublisher()
@@ -114,7 +114,7 @@ it('a run that waits behind its own comments keeps no other run waiting', async 
   github.addPull(repo, { number: 6, headSha: head(6), baseSha, createdAt: time.wallMs() })
   const about = { repo, pr: 6, baseSha, headSha: head(6), threadCreatedAt: time.wallMs() }
   const request = { kind: 'pull_request', type: 'review', ...about } as const
-  const other = await world.now(world.runs.claim(request, 'test'))
+  const other = await world.act(world.runs.claim(request, 'test'))
   await publishBurst(world, first, 30)
   await publishBurst(world, other, 3)
   await time.pass(10 * second)

@@ -1,6 +1,6 @@
 /**
- * Goal: names mix nothing up: those a run gives its own output, those of labels, and two names of
- * one repository.
+ * Goal: equal or changed names cause no confusion: names of a run's own outputs, of labels, and two
+ * names of one repository.
  * Method: the real store, channels and publisher against the simulated GitHub.
  */
 import { createHmac } from 'node:crypto'
@@ -22,7 +22,7 @@ async function begun(): Promise<[World, Claimed]> {
 }
 
 describe('names and labels', () => {
-  it('a name of the round before is free in the next', async () => {
+  it('a name of the previous round is free in the next', async () => {
     const [here, claimed] = await begun()
     await here.publish(claimed, 'one', 'github-label', { label: 'seen', present: true })
     await here.complete(claimed)
@@ -33,7 +33,7 @@ describe('names and labels', () => {
     expect(here.github.labels(repo, 5).toSorted()).toEqual(['other', 'seen'])
   })
 
-  it('a label that somebody took off is set when the next round says so', async () => {
+  it('a label that somebody removed is set if the next round wants it', async () => {
     const [here, claimed] = await begun()
     await here.publish(claimed, 'label', 'github-label', { label: 'seen', present: true })
     await here.complete(claimed)
@@ -46,7 +46,7 @@ describe('names and labels', () => {
   })
 })
 
-it('two names of one repository: they are one before anything is written there twice', async () => {
+it('two names of one repository are merged before anything is written twice', async () => {
   const [here] = await begun()
   const now = 'acme/gadgets'
   here.github.rename(repo, now)
@@ -62,7 +62,7 @@ it('two names of one repository: they are one before anything is written there t
   expect(here.github.latestStatus(now, head(2), context)?.state).toBe('success')
 })
 
-it('two names of one repository: a status that stands there is not said again', async () => {
+it('two names of one repository: an existing status is not written again', async () => {
   const [here, claimed] = await begun()
   await here.complete(claimed)
   await here.time.pass(minute)
@@ -70,20 +70,20 @@ it('two names of one repository: a status that stands there is not said again', 
   here.github.rename(repo, now)
   await here.claim(1, { repo: now })
   await here.time.pass(5 * minute)
-  const said = here.github.statuses(now, head(1), context).map(({ state }) => state)
-  expect(said).toEqual(['pending', 'success'])
+  const states = here.github.statuses(now, head(1), context).map(({ state }) => state)
+  expect(states).toEqual(['pending', 'success'])
 })
 
 describe('what an earlier version left in doubt under another name', () => {
   const now = 'acme/gadgets'
 
-  /** It signed over our own id of the repository, and wrote without knowing GitHub's. */
+  /** The earlier version signed with our own id of the repository, and did not know GitHub's id. */
   async function sendUnanswered(here: World): Promise<void> {
     const { outbox } = here.store
-    const due = await here.now(outbox.lease({ limit: 10, progressMax: 10 }))
+    const due = await here.act(outbox.lease({ limit: 10, progressMax: 10 }))
     const leased = due.find(({ delivery }) => delivery.name === 'anchor')!
     const { lease, delivery } = leased
-    const begun = await here.now(
+    const begun = await here.act(
       outbox.beginAttempt({
         ...{ lease, action: 'create', providerId: null, identity: 'github:user' },
         ...{ versionFence: delivery.versionFence, versionSeq: delivery.versionSeq },
@@ -92,7 +92,7 @@ describe('what an earlier version left in doubt under another name', () => {
       }),
     )
     if (begun.result !== 'begun') throw new Error(begun.result)
-    const [key] = await here.now(outbox.markerKeys())
+    const [key] = await here.act(outbox.markerKeys())
     const { repositoryId, thread, markerKey } = delivery
     const signed = JSON.stringify(['holdfast:1', repositoryId, thread, markerKey])
     const signature = createHmac('sha256', key!.secret).update(signed).digest('base64url')
@@ -102,7 +102,7 @@ describe('what an earlier version left in doubt under another name', () => {
     const end = { what: 'in_doubt', trouble, after: null, looks: 2 } as const
     const facts = { httpStatus: null, requestId: null, githubRequestId: null }
     const report = { attempt: begun.attempt, identity: 'github:user', end, ...facts }
-    await here.now(outbox.endAttempt(lease, report))
+    await here.act(outbox.endAttempt(lease, report))
   }
 
   async function expectOneAnchor(here: World): Promise<void> {
@@ -113,15 +113,15 @@ describe('what an earlier version left in doubt under another name', () => {
     expect((await here.deliveries()).filter(({ wait }) => wait === 'held')).toEqual([])
   }
 
-  it('the newer run’s comment is found and kept, also when another one stands', async () => {
+  it('the newer run’s comment is found and kept, also beside another one', async () => {
     const [here] = await begun()
     const { id } = here.github.repository(repo)
     here.github.rename(repo, now)
     here.github.push(now, 5, head(2))
-    await here.now(here.stopPublishers())
+    await here.act(here.stopPublishers())
     const newer = await here.claim(2, { repo: now })
     await sendUnanswered(here)
-    await here.now(here.store.repositories.learn(now, id, 'now', 'test'))
+    await here.act(here.store.repositories.learn(now, id, 'now', 'test'))
     here.startPublisher()
     await here.complete(newer, 'The newer result.')
     await expectOneAnchor(here)
@@ -135,9 +135,9 @@ describe('what an earlier version left in doubt under another name', () => {
     await here.claim(1)
     await sendUnanswered(here)
     here.github.push(now, 5, head(2))
-    await here.now(here.store.repositories.learn(now, id, 'now', 'test'))
+    await here.act(here.store.repositories.learn(now, id, 'now', 'test'))
     const newer = await here.claim(2, { repo: now })
-    await here.now(here.store.repositories.learn(repo, id, 'now', 'test'))
+    await here.act(here.store.repositories.learn(repo, id, 'now', 'test'))
     here.startPublisher()
     await here.complete(newer, 'The newer result.')
     await expectOneAnchor(here)

@@ -1,7 +1,7 @@
 /**
- * Goal: what an operator says about a delivery holds, and doubles nothing, whatever is on its way
- * at that moment. Method: each thing that can be said, said while a request is under way or in
- * doubt.
+ * Goal: what an operator decides about a delivery is kept and publishes nothing twice, whatever is
+ * being sent at that moment.
+ * Method: each decision is made while a request is being sent or in doubt.
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Claimed } from '../../src/runs/runs.ts'
@@ -26,10 +26,10 @@ async function begun(options: WorldOptions = {}): Promise<[World, Claimed]> {
   return [here, claimed]
 }
 
-describe('what operators say', () => {
+describe('decisions of operators', () => {
   const review = { body: 'Looks good.', event: 'COMMENT', commitSha: null, comments: [] }
 
-  it('retry while it is being sent doubles nothing', async () => {
+  it('retry while it is being sent publishes nothing twice', async () => {
     const [here, claimed] = await begun()
     here.github.faults.add({
       on: { method: 'POST', route: /reviews$/ },
@@ -38,13 +38,13 @@ describe('what operators say', () => {
     await here.publish(claimed, 'review', 'github-review', review)
     await here.time.pass(second)
     const sending = await here.delivery('review')
-    await here.now(here.store.outbox.retry(sending?.id ?? '', 'operator', null))
+    await here.act(here.store.outbox.retry(sending?.id ?? '', 'operator', null))
     await here.time.pass(minute)
     expect(here.github.reviews(repo, 5)).toHaveLength(1)
     expect(await here.delivery('review')).toMatchObject({ status: 'SENT' })
   })
 
-  it('skip and then retry while it is being sent doubles nothing', async () => {
+  it('skip and then retry while it is being sent publishes nothing twice', async () => {
     const [here, claimed] = await begun()
     here.github.faults.add({
       on: { method: 'POST', route: /reviews$/ },
@@ -53,14 +53,14 @@ describe('what operators say', () => {
     await here.publish(claimed, 'review', 'github-review', review)
     await here.time.pass(second)
     const { id = '' } = (await here.delivery('review')) ?? {}
-    await here.now(here.store.outbox.skip(id, 'no', 'operator', null))
-    await here.now(here.store.outbox.retry(id, 'operator', null))
+    await here.act(here.store.outbox.skip(id, 'no', 'operator', null))
+    await here.act(here.store.outbox.retry(id, 'operator', null))
     await here.time.pass(minute)
     expect(here.github.reviews(repo, 5)).toHaveLength(1)
     expect(await here.delivery('review')).toMatchObject({ status: 'SENT' })
   })
 
-  it('skip stays said, whatever comes of what was under way', async () => {
+  it('skip stays in force, whatever the open request does', async () => {
     const here = await opened()
     here.github.faults.add({
       on: { method: 'POST', route: /comments$/ },
@@ -70,13 +70,13 @@ describe('what operators say', () => {
     await here.claim()
     await here.time.pass(second)
     const { id = '' } = (await here.delivery('anchor')) ?? {}
-    await here.now(here.store.outbox.skip(id, 'no', 'operator', null))
+    await here.act(here.store.outbox.skip(id, 'no', 'operator', null))
     await here.time.pass(hour)
     expect(await here.delivery('anchor')).toMatchObject({ status: 'SKIPPED', reason: 'no' })
     expect(anchors(here)).toEqual([])
   })
 
-  it('what arrived although it was skipped is found when there is more to say', async () => {
+  it('what arrived although it was skipped is found by the next version', async () => {
     const here = await opened()
     here.github.faults.add({
       on: { method: 'POST', route: /comments$/ },
@@ -86,7 +86,7 @@ describe('what operators say', () => {
     const claimed = await here.claim()
     await here.time.pass(second)
     const { id = '' } = (await here.delivery('anchor')) ?? {}
-    await here.now(here.store.outbox.skip(id, 'no', 'operator', null))
+    await here.act(here.store.outbox.skip(id, 'no', 'operator', null))
     await here.time.pass(5 * minute)
     await here.complete(claimed)
     await here.time.pass(minute)
@@ -94,7 +94,7 @@ describe('what operators say', () => {
     expect(anchors(here)[0]?.body).toContain('Done.')
   })
 
-  it('confirmed without saying which: the next version looks for it', async () => {
+  it('confirmed without an id: the next version looks for it', async () => {
     const here = await opened()
     here.github.faults.add({
       on: { method: 'POST', route: /comments$/ },
@@ -109,14 +109,14 @@ describe('what operators say', () => {
     await here.time.pass(300)
     const inDoubt = await here.delivery('anchor')
     expect(inDoubt).toMatchObject({ wait: 'in_doubt' })
-    await here.now(here.store.outbox.confirm(inDoubt?.id ?? '', null, 'operator', null))
+    await here.act(here.store.outbox.confirm(inDoubt?.id ?? '', null, 'operator', null))
     await here.report(claimed, 'and on')
     await here.time.pass(minute)
     expect(anchors(here)).toHaveLength(1)
     expect(anchors(here)[0]?.body).toContain('and on')
   })
 
-  it('a confirmed one is no proof that an older content stands there', async () => {
+  it('a confirmed delivery does not prove that GitHub shows the older content', async () => {
     const [here, claimed] = await begun()
     here.github.faults.add({
       on: { route: 'POST /repos/{owner}/{repo}/statuses/{sha}' },
@@ -126,14 +126,14 @@ describe('what operators say', () => {
     await here.time.pass(second)
     const failed = await here.delivery('status')
     expect(failed).toMatchObject({ status: 'FAILED' })
-    await here.now(here.store.outbox.confirm(failed?.id ?? '', null, 'operator', null))
+    await here.act(here.store.outbox.confirm(failed?.id ?? '', null, 'operator', null))
     const before = statusWrites(here.github)
     await here.claim(1, { rerun: true })
     await here.time.pass(second)
     expect(statusWrites(here.github) - before).toBe(1)
   })
 
-  it('retry of one that failed while in doubt looks before it sends', async () => {
+  it('retry of a delivery that failed while in doubt looks before it sends', async () => {
     const [here, claimed] = await begun()
     here.github.faults.add({
       on: { method: 'POST', route: /reviews$/ },
@@ -151,7 +151,7 @@ describe('what operators say', () => {
     await here.time.pass(second)
     const failed = await here.delivery('review')
     expect(failed).toMatchObject({ status: 'FAILED', reason: 'deadline' })
-    await here.now(here.store.outbox.retry(failed?.id ?? '', 'operator', null))
+    await here.act(here.store.outbox.retry(failed?.id ?? '', 'operator', null))
     await here.time.pass(minute)
     expect(here.github.reviews(repo, 5)).toHaveLength(1)
   })

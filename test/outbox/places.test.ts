@@ -1,7 +1,7 @@
 /**
- * Goal: what is published stays in its repository, whoever has that repository's name by now.
- * Method: the real store, channels and publisher against the simulated GitHub, on which the
- * repository is renamed and its name taken by another one.
+ * Goal: outputs go to their repository, whoever has its name now.
+ * Method: the real store, channels and publisher against the simulated GitHub, where the repository
+ * is renamed and another one takes its name.
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { World, WorldOptions } from './world.ts'
@@ -18,7 +18,7 @@ async function opened(options: WorldOptions = {}): Promise<World> {
 
 const legacy = 'acme/widgets-legacy'
 
-/** The repository moves away, and another one with the same pull request gets its name. */
+/** The repository is renamed, and another one with the same pull request takes its name. */
 function giveNameAway({ github, time }: World): void {
   github.rename(repo, legacy)
   github.addRepository(repo)
@@ -37,7 +37,7 @@ function expectAllInOldPlace(here: World, text: string): void {
 }
 
 describe('a name that another repository has taken', () => {
-  it('nobody told us: the result goes where the work was shown', async () => {
+  it('without an event: the result goes to the repository that shows the run', async () => {
     const here = await opened()
     const claimed = await here.claim()
     await here.time.pass(5 * second)
@@ -47,12 +47,12 @@ describe('a name that another repository has taken', () => {
     expectAllInOldPlace(here, 'A private result.')
   })
 
-  it('an event brought the new id: the result still goes where the work was shown', async () => {
+  it('with an event of the new id: the result still goes to the first repository', async () => {
     const here = await opened()
     const claimed = await here.claim()
     await here.time.pass(5 * second)
     giveNameAway(here)
-    await here.now(
+    await here.act(
       here.store.repositories.learn(repo, here.github.repository(repo).id, 'now', 'test'),
     )
     await here.complete(claimed, 'A private result.')
@@ -60,10 +60,10 @@ describe('a name that another repository has taken', () => {
     expectAllInOldPlace(here, 'A private result.')
   })
 
-  it('an event brought the id before the first write: nothing is written by name', async () => {
+  it('with an event of the id before the first write: nothing is written by name', async () => {
     const here = await openWorld()
     world = here
-    await here.now(
+    await here.act(
       here.store.repositories.learn(repo, here.github.repository(repo).id, 'now', 'test'),
     )
     const claimed = await here.claim()
@@ -76,7 +76,7 @@ describe('a name that another repository has taken', () => {
     expect(here.github.count('GET /repos/{owner}/{repo}')).toBe(0)
   })
 
-  it('a comment that was removed is made again where it was', async () => {
+  it('a removed comment is recreated where it was', async () => {
     const here = await opened()
     const claimed = await here.claim()
     await here.time.pass(5 * second)
@@ -87,7 +87,7 @@ describe('a name that another repository has taken', () => {
     expectAllInOldPlace(here, 'A private result.')
   })
 
-  it('the old repository is gone altogether: what was for it fails, and is not shown', async () => {
+  it('the old repository is deleted: its deliveries fail, and nothing is shown', async () => {
     const here = await opened()
     const claimed = await here.claim()
     await here.time.pass(5 * second)
@@ -102,7 +102,7 @@ describe('a name that another repository has taken', () => {
 })
 
 describe('the id of a repository', () => {
-  it('is read once for all that is due there, and kept for the next publisher', async () => {
+  it('is read once for all due deliveries, and stored for the next publisher', async () => {
     const here = await opened({ app: true, announcement: { checkName: context } })
     const claimed = await here.claim()
     await here.time.pass(5 * second)
@@ -115,7 +115,7 @@ describe('the id of a repository', () => {
     expect(here.github.checkRuns(repo, head(1))).toMatchObject([{ conclusion: 'success' }])
   })
 
-  it('that cannot be read yet is asked for again; until then nothing is written', async () => {
+  it('that cannot be read yet is asked for again, and nothing is written until then', async () => {
     const here = await openWorld()
     world = here
     const { faults } = here.github
@@ -130,7 +130,7 @@ describe('the id of a repository', () => {
     expect(shown(here, repo)).toHaveLength(1)
   })
 
-  it('is not asked for while GitHub wants quiet', async () => {
+  it('is not asked for while GitHub limits us', async () => {
     const here = await openWorld()
     world = here
     const { faults } = here.github
@@ -149,11 +149,11 @@ describe('the id of a repository', () => {
   })
 })
 
-describe('an id that only a program beside the server has told', () => {
+describe('an id that only a program beside the server gave', () => {
   const fork = 'mallory/widgets'
   const named = 'GET /repos/{owner}/{repo}'
 
-  /** As a caller slips: the id of the fork that the head is in, for the repository's name. */
+  /** A caller's mistake: the repository's name with the id of the fork that has the head. */
   async function openedWithFork() {
     const here = await openWorld({ library: true })
     world = here
@@ -169,7 +169,7 @@ describe('an id that only a program beside the server has told', () => {
     }
   }
 
-  it('and that GitHub knows under another name fails, and is written nowhere', async () => {
+  it('that GitHub knows under another name fails, and nothing is written', async () => {
     const { here, forkId } = await openedWithFork()
     here.startPublisher()
     const claimed = await here.claim(1, { repoId: forkId })
@@ -182,10 +182,10 @@ describe('an id that only a program beside the server has told', () => {
     expect(await here.delivery('status')).toMatchObject(failed)
   })
 
-  it('fails also where the other name was heard of meanwhile', async () => {
+  it('also fails if Holdfast learned the other name meanwhile', async () => {
     const { here, forkId } = await openedWithFork()
     const claimed = await here.claim(1, { repoId: forkId })
-    await here.now(here.store.repositories.learn(fork, forkId, 'now', 'github'))
+    await here.act(here.store.repositories.learn(fork, forkId, 'now', 'github'))
     here.startPublisher()
     await here.complete(claimed, 'A private result.')
     await here.time.pass(hour)
@@ -200,7 +200,7 @@ describe('an id that only a program beside the server has told', () => {
     expect(shown(here, repo)).toEqual([])
   })
 
-  it('can be retried once GitHub has called it so, too', async () => {
+  it('can be retried once GitHub uses the same name', async () => {
     const { here, forkId } = await openedWithFork()
     here.startPublisher()
     const claimed = await here.claim(1, { repoId: forkId })
@@ -210,14 +210,14 @@ describe('an id that only a program beside the server has told', () => {
     here.github.rename(repo, legacy)
     here.github.rename(fork, repo)
     for (const { id } of await here.deliveries()) {
-      await here.now(here.store.outbox.retry(id, 'me', null))
+      await here.act(here.store.outbox.retry(id, 'me', null))
     }
     await here.time.pass(hour)
     expect(shown(here, repo)[0]).toContain('The result.')
     expect(shown(here, legacy)).toEqual([])
   })
 
-  it('keeps nothing from those who claim by the name alone', async () => {
+  it('does not affect callers that claim by the name alone', async () => {
     const { here, forkId } = await openedWithFork()
     const claimed = await here.claim(1)
     await here.claim(2, { pr: 6, repoId: forkId })
@@ -228,7 +228,7 @@ describe('an id that only a program beside the server has told', () => {
     expect(here.github.comments(fork, 5)).toEqual([])
   })
 
-  it('and that is right is read once, and then written to', async () => {
+  it('that is right is read once, and then written to', async () => {
     const here = await opened({ library: true })
     const claimed = await here.claim(1, { repoId: here.github.repository(repo).id })
     await here.time.pass(5 * second)
@@ -238,7 +238,7 @@ describe('an id that only a program beside the server has told', () => {
     expect(here.github.count(named)).toBe(1)
   })
 
-  it('under a name that it had before is right, too', async () => {
+  it('under an earlier name of the repository is also right', async () => {
     const here = await opened({ library: true })
     const claimed = await here.claim(1, { repoId: here.github.repository(repo).id })
     here.github.rename(repo, legacy)
@@ -247,12 +247,12 @@ describe('an id that only a program beside the server has told', () => {
     expect(shown(here, legacy)[0]).toContain('The result.')
   })
 
-  it('is not read where GitHub has told it as well', async () => {
+  it('is not read if GitHub has confirmed it', async () => {
     const here = await openWorld({ library: true })
     world = here
     const repoId = here.github.repository(repo).id
     await here.claim(1, { repoId })
-    await here.now(here.store.repositories.learn(repo, repoId, here.time.wallMs(), 'github'))
+    await here.act(here.store.repositories.learn(repo, repoId, here.time.wallMs(), 'github'))
     here.startPublisher()
     await here.time.pass(minute)
     expect(shown(here, repo)).toHaveLength(1)

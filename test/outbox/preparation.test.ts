@@ -1,7 +1,8 @@
 /**
- * Goal: a delivery that cannot be made ready to be sent fails where people see it, and keeps nobody
- * else waiting, also when it takes the process with it.
- * Method: the real publisher's step with a channel of ours, on a real store with a clock of ours.
+ * Goal: a delivery that cannot be prepared fails visibly and delays no other, also if it ends the
+ * process.
+ * Method: the real publisher's step with a channel of the test, on a real store with a clock that
+ * the test moves.
  */
 import { pino } from 'pino'
 import { afterEach, expect, it } from 'vitest'
@@ -19,14 +20,14 @@ afterEach(async () => await world?.close())
 
 const never = (): Promise<never> => new Promise(() => undefined)
 
-/** Takes the one that is due and does its next step; a step that hangs is left behind. */
+/** Leases the due delivery and makes its next step. Does not wait for a step that hangs. */
 async function step(
   here: World,
   prepare: () => Promise<unknown>,
   { admission, ...given }: Partial<PublishingParts> & Pick<Channel, 'admission'> = {},
 ): Promise<boolean> {
   const { store, time } = here
-  const [leased] = await here.now(store.outbox.lease({ limit: 1, progressMax: 1 }))
+  const [leased] = await here.act(store.outbox.lease({ limit: 1, progressMax: 1 }))
   if (leased === undefined) return false
   const declaration = channelsByName.of(leased.delivery.channel)
   const channel = { declaration, prepare, admission } as unknown as Channel
@@ -47,7 +48,7 @@ async function step(
 const opened = async (): Promise<World> => {
   const here = await openWorld({ announcement: { anchorPer: null } })
   world = here
-  await here.now(
+  await here.act(
     here.store.repositories.learn(repo, here.github.repository(repo).id, 'now', 'test'),
   )
   await here.claim()
@@ -64,7 +65,7 @@ it.each([
       return { hash: 'h', body: {} }
     },
   ],
-])('one whose preparation %s three times has failed', async (_how, code, prepare) => {
+])('a delivery whose preparation %s three times has failed', async (_how, code, prepare) => {
   const here = await opened()
   for (const preparations of [1, 2]) {
     expect(await step(here, prepare)).toBe(true)
@@ -76,7 +77,7 @@ it.each([
   expect(await step(here, prepare)).toBe(false)
 })
 
-it('one that nobody comes back from preparing has failed after a few times', async () => {
+it('a delivery whose preparation ends the process has failed after a few times', async () => {
   const here = await opened()
   const started: number[] = []
   const prepare = (): Promise<never> => {
@@ -84,16 +85,16 @@ it('one that nobody comes back from preparing has failed after a few times', asy
     return never()
   }
   while (started.length < 9 && (await step(here, prepare)));
-  // The first time nobody could know; from then on it is counted before it begins.
+  // The first crash cannot be foreseen. From then on each preparation is counted before it begins.
   expect(started).toHaveLength(4)
   const failed = { status: 'FAILED', reason: 'preparation_lost' }
   expect(await here.delivery('status')).toMatchObject(failed)
 })
 
-it('one that was in hand when another took the process with it goes on', async () => {
+it('a delivery that was leased when another ended the process continues', async () => {
   const here = await opened()
   for (let lost = 0; lost < 5; lost += 1) {
-    await here.now(here.store.outbox.lease({ limit: 1, progressMax: 1 }))
+    await here.act(here.store.outbox.lease({ limit: 1, progressMax: 1 }))
     await here.time.pass(minute)
   }
   here.startPublisher()
@@ -112,7 +113,7 @@ it('a store that cannot be asked is not the fault of the delivery', async () => 
   expect((await here.delivery('status'))?.protocol).not.toHaveProperty('preparations')
 })
 
-it('one that was prepared is not blamed for what ends the process after that', async () => {
+it('a prepared delivery is not blamed for what ends the process after that', async () => {
   const here = await opened()
   const admission = { accountOf: () => 'a', lastIdentityOf: () => 'a', enter: never }
   const lost = () => ({ admission: admission as unknown as Admission, slots: new Slots() })
@@ -121,7 +122,7 @@ it('one that was prepared is not blamed for what ends the process after that', a
   expect(await here.delivery('status')).toMatchObject({ status: 'PENDING' })
 })
 
-it('of several that were lost together, only the one that ends the process is begun', async () => {
+it('of several lost together, only the one that ends the process is begun', async () => {
   const carefully = createOneAtATime()
   const begun: string[] = []
   void carefully(() => {
@@ -134,7 +135,7 @@ it('of several that were lost together, only the one that ends the process is be
   expect(begun).toEqual(['ends the process'])
 })
 
-it('what was lost goes on one after the other, also after one that fails', async () => {
+it('lost deliveries continue one after the other, also after one that fails', async () => {
   const carefully = createOneAtATime()
   const failed = carefully(() => Promise.reject(new TypeError('a bug of ours')))
   const next = carefully(() => Promise.resolve('done'))

@@ -1,6 +1,6 @@
 /**
- * Goal: a run that was purged and is begun again publishes anew: nothing of its earlier rounds is
- * taken for what it says now, and what is one comment stays one.
+ * Goal: a run that was purged and starts again publishes again: no output of its earlier rounds is
+ * taken as one of this round, and its anchor stays one comment.
  * Method: the real store and the real publisher against the simulated GitHub.
  */
 import { afterEach, expect, it } from 'vitest'
@@ -12,7 +12,7 @@ const day = 24 * hour
 let here: World
 afterEach(() => here.close())
 
-/** A run that has ended, was shown, and is gone. */
+/** Creates a run that has ended, was shown, and was then purged. */
 async function purged(
   options: WorldOptions,
   before: (claimed: Awaited<ReturnType<World['claim']>>) => Promise<unknown>,
@@ -25,10 +25,10 @@ async function purged(
   await here.complete(claimed, 'The first result.')
   await here.time.pass(hour)
   const limits = { finishedMs: 0, supersededMs: 0, eventMs: day, auditMs: day }
-  expect(await here.now(here.store.upkeep.purge(limits, 'test'))).toMatchObject({ runs: 1 })
+  expect(await here.act(here.store.upkeep.purge(limits, 'test'))).toMatchObject({ runs: 1 })
 }
 
-/** It never arrived either, but who sends it cannot know. */
+/** GitHub does not carry the request out and does not answer, so the sender cannot know. */
 function nobodyAnswers(route: RegExp): void {
   const { faults } = here.github
   faults.add({ on: { method: 'POST', route }, fault: faults.hang() })
@@ -36,7 +36,7 @@ function nobodyAnswers(route: RegExp): void {
 
 const comments = () => here.github.comments(repo, 5).map(({ body }) => body)
 
-it('an unanswered review is not found in what the purged run had said', async () => {
+it('an unanswered review is not taken for one of the purged run', async () => {
   const review = (body: string) => {
     const content = { body, event: 'COMMENT', commitSha: null, comments: [] }
     return ['verdict', 'github-review', content] as const
@@ -52,7 +52,7 @@ it('an unanswered review is not found in what the purged run had said', async ()
   ])
 })
 
-it('an unanswered check run is not found in that of the purged run', async () => {
+it('an unanswered check run is not taken for that of the purged run', async () => {
   await purged({ app: true, announcement: { checkName: context } }, () => Promise.resolve())
   nobodyAnswers(/check-runs$/)
   const again = await here.claim(1, { rerun: true })
@@ -64,7 +64,7 @@ it('an unanswered check run is not found in that of the purged run', async () =>
   expect(new Set(checks.map(({ externalId }) => externalId)).size).toBe(2)
 })
 
-it('the comment of a run of its own is found, and shows the next round', async () => {
+it('a comment per run is found, and shows the next round', async () => {
   await purged({ announcement: { anchorPer: 'run' } }, () => Promise.resolve())
   await here.complete(await here.claim(1, { rerun: true }), 'The second result.')
   await here.time.pass(hour)

@@ -1,8 +1,8 @@
 /**
- * Goal: a store that was restored from a backup, and one that has forgotten, leave nothing "in
- * progress" behind and make nothing a second time.
+ * Goal: a store that was restored from a backup leaves nothing "in progress" and publishes nothing
+ * a second time, and neither does a store that lost its data.
  * Method: the real store on a file, its backup, and the real publisher as an App against the
- * simulated GitHub; what is done after the backup is not in the restored store.
+ * simulated GitHub. What happens after the backup is not in the restored store.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,19 +34,19 @@ async function opened(name: string, beside?: World): Promise<World> {
   return world
 }
 
-/** The disk takes its own time for it, and meanwhile none passes in the world. */
+/** A backup takes real time, during which no simulated time passes. */
 async function backUp(): Promise<void> {
   const target = join(folder, 'copy.db')
   const copied = { target, replace: false, random: systemRandom, onProgress: () => undefined }
   await backupSqlite(join(folder, 'live.db'), copied)
 }
 
-/** The first store is lost, the copy takes its place. */
+/** The first store is lost, and the backup replaces it. */
 async function restore(lost: World): Promise<World> {
   await lost.close()
   worlds.splice(worlds.indexOf(lost), 1)
   const restored = await opened('copy.db', lost)
-  await restored.now(restored.store.upkeep.beat())
+  await restored.act(restored.store.upkeep.beat())
   restored.startPublisher()
   return restored
 }
@@ -55,7 +55,7 @@ const anchors = ({ github }: World) => github.comments(repo, 5).map(({ body }) =
 const checks = ({ github }: World) => github.checkRuns(repo, head(1))
 
 describe('a restored store', () => {
-  it('puts right what a run after the backup had shown as under way', async () => {
+  it('corrects what a run after the backup had shown as in progress', async () => {
     const first = await opened('live.db')
     first.startPublisher()
     const claimed = await first.claim()
@@ -78,7 +78,7 @@ describe('a restored store', () => {
     }
   })
 
-  it('finds what was made after the backup, and makes none of it again', async () => {
+  it('finds what was created after the backup, and creates none of it again', async () => {
     const first = await opened('live.db')
     first.startPublisher()
     await backUp()
@@ -94,11 +94,11 @@ describe('a restored store', () => {
     await restored.time.pass(hour)
     expect(checks(restored)).toMatchObject([{ status: 'completed', conclusion: 'success' }])
     expect(anchors(restored)).toHaveLength(2)
-    // Which of the two was made first is nobody's promise.
+    // The two may be created in either order.
     expect(anchors(restored).filter((body) => body.includes('The result.'))).toHaveLength(1)
   })
 
-  it('closes what was shown as under way, though its run is over before it is shown', async () => {
+  it('closes what was shown as in progress if its run ended before it was sent', async () => {
     const first = await opened('live.db')
     first.startPublisher()
     await backUp()
@@ -107,7 +107,7 @@ describe('a restored store', () => {
     expect(first.github.latestStatus(repo, head(1), context)?.state).toBe('pending')
     const restored = await restore(first)
     const { run } = await restored.claim()
-    await restored.now(restored.store.runs.cancel(run?.id ?? '', 'test', null))
+    await restored.act(restored.store.runs.cancel(run?.id ?? '', 'test', null))
     await restored.time.pass(hour)
     const states = restored.github.statuses(repo, head(1), context).map(({ state }) => state)
     expect(states).toEqual(['pending', 'error'])
@@ -118,7 +118,7 @@ describe('a restored store', () => {
 
   const summaries = (world: World) => checks(world).map(({ output }) => output.summary)
 
-  it('leaves the check run of a later round alone that the backup knows', async () => {
+  it('does not change the check run of a later round that the backup knows', async () => {
     const first = await opened('live.db')
     first.startPublisher()
     await first.complete(await first.claim(), 'The first result.')
@@ -131,7 +131,7 @@ describe('a restored store', () => {
     expect(summaries(restored)).toEqual(['The first result.', 'The second result.'])
   })
 
-  it('leaves the check run of a round alone that begins before it reads the last', async () => {
+  it('does not change the check run of a round that begins before its reads end', async () => {
     const first = await opened('live.db')
     first.startPublisher()
     await first.complete(await first.claim(), 'The first result.')
@@ -164,10 +164,10 @@ describe('a restored store', () => {
     expect(checks(restored).at(-1)?.conclusion).toBe('success')
   })
 
-  it('closes what a rerun since the backup showed, where nothing was shown before', async () => {
+  it('closes what a rerun since the backup showed, if nothing was shown before', async () => {
     const first = await opened('live.db')
     const { run } = await first.claim()
-    await first.now(first.store.runs.cancel(run?.id ?? '', 'test', null))
+    await first.act(first.store.runs.cancel(run?.id ?? '', 'test', null))
     await backUp()
     first.startPublisher()
     await first.claim(1, { rerun: true })
@@ -181,10 +181,10 @@ describe('a restored store', () => {
     expect(checks(restored)).toMatchObject([{ status: 'completed', conclusion: 'cancelled' }])
   })
 
-  it('shows nothing of what had not been shown, where nothing was since', async () => {
+  it('shows nothing of a run that was never shown', async () => {
     const first = await opened('live.db')
     const { run } = await first.claim()
-    await first.now(first.store.runs.cancel(run?.id ?? '', 'test', null))
+    await first.act(first.store.runs.cancel(run?.id ?? '', 'test', null))
     await backUp()
     const restored = await restore(first)
     await restored.time.pass(hour)
@@ -196,14 +196,14 @@ describe('a restored store', () => {
     }
   })
 
-  /** It takes effect only when everybody has long given it up. */
+  /** The request takes effect only after every node has given it up. */
   function delay({ github }: World, route: RegExp): void {
     const fault = github.faults.delayedCommit({ afterMs: 10 * minute })
     github.faults.add({ on: { method: 'POST', route }, fault })
   }
 
   it.each(['before', 'after'] as const)(
-    'removes the comment that comes late, of a run claimed %s the backup',
+    'removes a late comment of a run claimed %s the backup',
     async (when) => {
       const first = await opened('live.db')
       delay(first, /comments$/)
@@ -223,7 +223,7 @@ describe('a restored store', () => {
     },
   )
 
-  it('puts right the status that comes late, of a run claimed after the backup', async () => {
+  it('corrects a late status of a run claimed after the backup', async () => {
     const first = await opened('live.db')
     delay(first, /statuses/)
     first.startPublisher()
@@ -236,14 +236,14 @@ describe('a restored store', () => {
     expect(restored.github.latestStatus(repo, head(1), context)?.state).toBe('success')
   })
 
-  it('says a status of before the backup anew, and once', async () => {
+  it('sets a status from before the backup again, once', async () => {
     const first = await opened('live.db')
     const { run } = await first.claim()
     await backUp()
     const restored = await restore(first)
     for (let round = 2; round < 5; round += 1) {
       await restored.time.pass(5 * second)
-      await restored.now(restored.store.runs.cancel(run?.id ?? '', 'test', null))
+      await restored.act(restored.store.runs.cancel(run?.id ?? '', 'test', null))
       await restored.claim(1, { rerun: true })
     }
     await restored.time.pass(hour)
@@ -251,7 +251,7 @@ describe('a restored store', () => {
     expect(states).toEqual(['pending'])
   })
 
-  it('does not repeat the status it finds, though it looked for an older version', async () => {
+  it('does not repeat the status it finds, although it looked for an older version', async () => {
     const first = await opened('live.db')
     first.startPublisher()
     await backUp()
@@ -259,7 +259,7 @@ describe('a restored store', () => {
     await first.time.pass(minute)
     const restored = await restore(first)
     const { run } = await restored.claim()
-    await restored.now(restored.store.runs.cancel(run?.id ?? '', 'test', null))
+    await restored.act(restored.store.runs.cancel(run?.id ?? '', 'test', null))
     const { faults } = restored.github
     const on = { method: 'GET', route: /statuses/ }
     const look = faults.add({ on, fault: faults.lateAnswer(3 * second) })
@@ -273,7 +273,7 @@ describe('a restored store', () => {
     expect(looked?.protocol).not.toHaveProperty('restored')
   })
 
-  it('makes a new check run where the one it finds is completed', async () => {
+  it('creates a new check run if the one it finds is completed', async () => {
     const first = await opened('live.db')
     first.startPublisher()
     await backUp()
@@ -289,7 +289,7 @@ describe('a restored store', () => {
     expect(checks(restored).map(({ conclusion }) => conclusion)).toEqual(['success', 'success'])
   })
 
-  it('puts right the comment that was made anew since the backup', async () => {
+  it('corrects the comment that was recreated since the backup', async () => {
     const first = await opened('live.db')
     first.startPublisher()
     await first.complete(await first.claim(), 'The result.')
@@ -305,7 +305,7 @@ describe('a restored store', () => {
     expect(anchors(restored)[0]).toContain('The result.')
   })
 
-  it('leaves away the comment of an ended run that a person has deleted', async () => {
+  it('does not recreate the comment of an ended run that a person has deleted', async () => {
     const first = await opened('live.db')
     first.startPublisher()
     await first.complete(await first.claim())
@@ -332,14 +332,14 @@ describe('a restored store', () => {
     expect(asked.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET'])
   })
 
-  it('leaves alone what was shown long before the backup', async () => {
+  it('does not read what was shown long before the backup', async () => {
     const first = await opened('live.db')
     const publisher = first.startPublisher()
     await first.complete(await first.claim())
     await first.time.pass(minute)
-    await first.now(publisher.stop())
+    await first.act(publisher.stop())
     first.time.jump(8 * day)
-    await first.now(first.store.upkeep.beat())
+    await first.act(first.store.upkeep.beat())
     await backUp()
     const restored = await restore(first)
     const before = restored.github.requests.length
@@ -348,17 +348,17 @@ describe('a restored store', () => {
   })
 })
 
-it('a thread older than what the store remembers is looked at before a comment', async () => {
+it('a thread older than the store’s knowledge is looked at before a comment', async () => {
   const here = await openWorld()
   worlds.push(here)
   const publisher = here.startPublisher()
   await here.complete(await here.claim())
   await here.time.pass(minute)
-  await here.now(publisher.stop())
+  await here.act(publisher.stop())
   here.time.jump(400 * day)
   const limits = { finishedMs: day, supersededMs: day, eventMs: day, auditMs: day }
-  await here.now(here.store.upkeep.purge(limits, 'test'))
-  await here.now(here.store.upkeep.purge(limits, 'test'))
+  await here.act(here.store.upkeep.purge(limits, 'test'))
+  await here.act(here.store.upkeep.purge(limits, 'test'))
   expect(await here.deliveries()).toEqual([])
   here.startPublisher()
   here.github.push(repo, 5, head(2))

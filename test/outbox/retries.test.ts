@@ -1,6 +1,6 @@
 /**
- * Goal: when and how often a failed write is repeated. Method: the simulated GitHub refuses the
- * first writes, and counts.
+ * Goal: when and how often a failed write is repeated.
+ * Method: the simulated GitHub refuses the first writes, and counts.
  */
 import { afterEach, expect, it } from 'vitest'
 import type { RetryConfig } from '../../src/config.ts'
@@ -19,7 +19,7 @@ async function worldOf(retry: RetryConfig): Promise<World> {
   return await openWorld({ rules, announcement })
 }
 
-/** Between one status write and the next. */
+/** The times between two status writes. */
 function gaps({ github }: World): readonly number[] {
   const at = github.requests
     .filter(({ method, path }) => statuses.test(`${method} ${path}`))
@@ -50,7 +50,7 @@ it('scenario 46: one retry: two calls, then an error', async () => {
   expect(await world.delivery('status')).toMatchObject(failed)
 })
 
-it('a connection that never opens is tried as often', async () => {
+it('a connection that never opens is retried as often', async () => {
   world = await worldOf({ maxRetries: 2, initialMs: 500 })
   const { github, time } = world
   github.faults.add({ on: { route: statuses, times: 9 }, fault: github.faults.refused() })
@@ -72,7 +72,7 @@ it('looks that fail are not counted as retries', async () => {
   expect(github.latestStatus(repo, head(1), context)?.state).toBe('pending')
 })
 
-it('one failure of an earlier version leaves the next one all its retries', async () => {
+it('a failure of an earlier version leaves the next version all its retries', async () => {
   world = await worldOf({ maxRetries: 1, initialMs: 500 })
   const { github, time } = world
   github.faults.add({ on: { route: statuses, times: 2 }, fault: github.faults.refuse(503) })
@@ -107,7 +107,7 @@ it('a 422 that does not say what is wrong is tried again', async () => {
   expect(await world.delivery('findings')).toMatchObject({ status: 'SENT' })
 })
 
-it('one that never says what is wrong fails after four more tries', async () => {
+it('a 422 that never says what is wrong fails after four more tries', async () => {
   world = await openWorld({ rules: { unclearAfterMs: [1000, 2000, 3000, 4000] } })
   const { github, time } = world
   world.startPublisher()

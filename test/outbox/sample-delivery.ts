@@ -1,4 +1,4 @@
-/** Deliveries and attempts with everything filled in, so that a test names what it is about. */
+/** Deliveries and attempts with all fields filled in, so that a test names only what it needs. */
 import { channelsByName } from '../../src/channels/github-channels.ts'
 import type { DeliveryAttempt, Delivery } from '../../src/domain/outbox/delivery.ts'
 import type { WantedOutput } from '../../src/domain/outbox/announce.ts'
@@ -9,7 +9,7 @@ import type { Run } from '../../src/domain/run.ts'
 
 export const now = Date.UTC(2026, 5, 1, 12)
 export const rules = defaultPublishing
-/** For a comment; what is on another channel has its own. */
+/** For a comment; other channels have their own. */
 export const around: Circumstances = {
   ...{ now, rules, jitter: 0 },
   channel: channelsByName.of('github-comment'),
@@ -46,7 +46,7 @@ export function aRunOutput(wanted: Partial<WantedOutput> = {}, run: Run = aRun()
   }
 }
 
-/** As a first claim makes it. */
+/** As a first claim creates it. */
 export function aDelivery(
   over: Partial<Delivery> = {},
   output: RunOutput = aRunOutput(),
@@ -56,7 +56,7 @@ export function aDelivery(
   return { ...made.delivery, rev: 1, ...over }
 }
 
-/** Its first version stands there since a while. */
+/** A delivery whose first version was sent some time ago. */
 export const aSentOne = (over: Partial<Delivery> = {}): Delivery =>
   aDelivery({
     ...{ status: 'SENT', wait: null, dueAt: null, closedAt: now, announcedFence: 10 },

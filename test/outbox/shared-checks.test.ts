@@ -33,7 +33,7 @@ interface Opened {
   readonly pr?: number
   readonly base?: string
   readonly createdAt?: number
-  /** Seconds, for events whose order matters. */
+  /** Times in seconds, for events whose order matters. */
   readonly at?: number
 }
 
@@ -54,19 +54,19 @@ async function claim({ pr = 5, base = baseSha, createdAt, at }: Opened = {}): Pr
     webhookId: `guid-${at}`,
   }
   const request = { kind: 'pull_request', type: 'review', ...commits, threadCreatedAt } as const
-  const claimed = await world.now(world.runs.claim({ ...request, ...event }, 'test'))
+  const claimed = await world.act(world.runs.claim({ ...request, ...event }, 'test'))
   await world.time.pass(5 * second)
   return claimed
 }
 
 async function complete(claimed: Claimed, outcome: 'succeeded' | 'failed'): Promise<void> {
   const summary = `it ${outcome}`
-  await world.now(world.runs.complete({ ...holderOf(claimed), outcome, summary }, 'test'))
+  await world.act(world.runs.complete({ ...holderOf(claimed), outcome, summary }, 'test'))
   await world.time.pass(5 * second)
 }
 
 async function cancel({ run }: Claimed, passMs = hour): Promise<void> {
-  await world.now(world.runs.cancel(run?.id ?? '', 'test'))
+  await world.act(world.runs.cancel(run?.id ?? '', 'test'))
   await world.time.pass(passMs)
 }
 
@@ -79,7 +79,7 @@ const shown = () => ({
 })
 
 describe('two pull requests with the same base and head have a check run each', () => {
-  test('where the second is older than the store, and so looks for its own first', async () => {
+  test('if the second is older than the store, and therefore looks for its own first', async () => {
     await start({ youngThread: false })
     const five = await claim()
     const six = await claim({ pr: 6 })
@@ -89,7 +89,7 @@ describe('two pull requests with the same base and head have a check run each', 
     expect(conclusions().slice(0, 2)).toEqual(['failure', 'cancelled'])
   })
 
-  test('where the answer to the create of the second is lost', async () => {
+  test('if the answer to the create of the second is lost', async () => {
     await start()
     const five = await claim()
     const { faults } = world.github
@@ -101,7 +101,7 @@ describe('two pull requests with the same base and head have a check run each', 
     expect(conclusions().slice(0, 2)).toEqual(['success', 'failure'])
   })
 
-  test('also of a check that their runs publish themselves', async () => {
+  test('also for a check that their runs publish themselves', async () => {
     await start({ announcement: { checkName: null } })
     const times = { startedAt: null, completedAt: null }
     const words = { title: 'lint', summary: '', detailsUrl: null }
@@ -119,7 +119,7 @@ describe('two pull requests with the same base and head have a check run each', 
 })
 
 describe('a run that ends without a result leaves the check of another on its commit shown', () => {
-  test('where that one has passed', async () => {
+  test('if that one has passed', async () => {
     await start()
     await complete(await claim(), 'succeeded')
     await cancel(await claim({ pr: 6, base: otherBase }))
@@ -128,7 +128,7 @@ describe('a run that ends without a result leaves the check of another on its co
     expect(checks().at(-1)?.output.summary).toBe('it succeeded')
   })
 
-  test('where that one is still at work, once it has its result', async () => {
+  test('if that one is still active, once it has its result', async () => {
     await start()
     const five = await claim()
     await cancel(await claim({ pr: 6, base: otherBase }), minute)
@@ -138,7 +138,7 @@ describe('a run that ends without a result leaves the check of another on its co
     expect(conclusions()).toEqual(['failure', 'cancelled', 'failure'])
   })
 
-  test('once, though the answer is lost', async () => {
+  test('once, although the answer is lost', async () => {
     await start()
     await complete(await claim(), 'succeeded')
     const six = await claim({ pr: 6, base: otherBase })
@@ -148,7 +148,7 @@ describe('a run that ends without a result leaves the check of another on its co
     expect(conclusions()).toEqual(['success', 'cancelled', 'success'])
   })
 
-  test('after its own, where that was still to be looked for when it ended', async () => {
+  test('after its own, if that was still to be looked for when it ended', async () => {
     await start()
     await complete(await claim(), 'succeeded')
     const { faults } = world.github
@@ -157,7 +157,7 @@ describe('a run that ends without a result leaves the check of another on its co
     expect(shown()).toEqual({ status: 'success', check: 'success' })
   })
 
-  test('and makes none anew where nothing of it was ever shown', async () => {
+  test('and creates none if nothing of it was ever shown', async () => {
     await start()
     await complete(await claim(), 'succeeded')
     await world.stopPublishers()
@@ -167,7 +167,7 @@ describe('a run that ends without a result leaves the check of another on its co
     expect(conclusions()).toEqual(['success'])
   })
 
-  test('each time another one does', async () => {
+  test('each time another run ends so', async () => {
     await start()
     await complete(await claim(), 'succeeded')
     await cancel(await claim({ pr: 6, base: otherBase }))
@@ -175,7 +175,7 @@ describe('a run that ends without a result leaves the check of another on its co
     expect(conclusions()).toEqual(['success', 'cancelled', 'success', 'cancelled', 'success'])
   })
 
-  test('but not in the place of a newer one that has a result', async () => {
+  test('but does not replace a newer one that has a result', async () => {
     await start()
     const five = await claim()
     const six = await claim({ pr: 6, base: otherBase })
@@ -199,7 +199,7 @@ describe('a pull request that has its former base again', () => {
   })
 })
 
-test('a check run that comes late does not hide the result of a newer claim', async () => {
+test('a check run that arrives late does not hide the result of a newer claim', async () => {
   await start()
   const { faults } = world.github
   faults.add({ on: { route: /^POST .*\/check-runs/, times: 1 }, fault: faults.serverError(502) })

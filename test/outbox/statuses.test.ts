@@ -1,6 +1,7 @@
 /**
- * Goal: a commit status is written exactly when there is something new to say, and a refusal is
- * believed only once GitHub must know the commit. Method: the simulated GitHub counts.
+ * Goal: a commit status is written exactly when there is something new to show, and a refusal is
+ * final only when GitHub must know the commit.
+ * Method: the simulated GitHub counts.
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { World } from './world.ts'
@@ -30,7 +31,7 @@ async function opened(options: Parameters<typeof openWorld>[0] = onlyStatus): Pr
 const complete = (here: World, claimed: Awaited<ReturnType<World['claim']>>, over: object = {}) =>
   here.runs.complete({ ...holderOf(claimed), outcome: 'succeeded', ...over }, 'test')
 
-/** When a status was written, from the first one on. */
+/** The times of the status writes, counted from the first one. */
 function writtenAt({ github }: World): readonly number[] {
   const at = github.requests
     .filter(({ method, path }) => method === 'POST' && path.includes('/statuses/'))
@@ -43,7 +44,7 @@ it('a success is one write, with context and address, cut to 140 (scenario 41)',
   const claimed = await here.claim()
   const targetUrl = 'https://ci.example/builds/7'
   const description = 'All is well. '.repeat(16)
-  await here.now(complete(here, claimed, { description, targetUrl }))
+  await here.act(complete(here, claimed, { description, targetUrl }))
   here.startPublisher()
   await here.time.pass(hour)
   expect(statusWrites(here.github)).toBe(1)
@@ -81,8 +82,8 @@ describe.each([
     await here.time.pass(10 * minute)
     const failed = await here.delivery('status')
     expect(failed).toMatchObject({ status: 'FAILED', reason })
-    const tries = await here.now(here.store.outbox.attemptsOf(failed?.id ?? ''))
-    // The push is as old as the delivery that it led to.
+    const tries = await here.act(here.store.outbox.attemptsOf(failed?.id ?? ''))
+    // The push is as old as the delivery that it caused.
     const after = tries.map(({ endedAt }) => (endedAt ?? 0) - (failed?.createdAt ?? 0))
     expect(after.filter((ms) => ms >= 2 * minute)).toHaveLength(1)
     expect(after.length).toBeGreaterThan(4)
@@ -127,7 +128,7 @@ it('ten completions at once are one write (scenario 49)', async () => {
   await here.time.pass(5 * second)
   const before = statusWrites(here.github)
   const ten = Array.from({ length: 10 }, (_, n) => n)
-  const ends = await here.now(
+  const ends = await here.act(
     Promise.all(ten.map((n) => complete(here, claimed, { description: `Done ${n}.` }))),
   )
   const [first] = ends
@@ -142,11 +143,11 @@ it('ten completions at once are one write (scenario 49)', async () => {
 it.each([
   ['nothing on GitHub', {}],
   ['a commit of no repository', { sha: head(1) }],
-])('work that is about %s asks nothing of it (scenario 54)', async (_what, about) => {
+])('work that is about %s sends nothing to GitHub (scenario 54)', async (_what, about) => {
   const here = await opened({})
   here.startPublisher()
   const job = { kind: 'job', type: 'build', key: 'nightly', ...about } as const
-  const claimed = await here.now(here.runs.claim(job, 'test'))
+  const claimed = await here.act(here.runs.claim(job, 'test'))
   await here.report(claimed, 'at it')
   await here.complete(claimed)
   await here.time.pass(hour)
@@ -154,8 +155,8 @@ it.each([
   expect(await here.deliveries()).toEqual([])
 })
 
-describe('as many as GitHub takes of one commit and context (scenario 55)', () => {
-  it('a state that is as before is not written again', async () => {
+describe('the number of statuses that GitHub accepts per commit and context (scenario 55)', () => {
+  it('an unchanged state is not written again', async () => {
     const here = await opened()
     here.startPublisher()
     const claimed = await here.claim()
@@ -169,7 +170,7 @@ describe('as many as GitHub takes of one commit and context (scenario 55)', () =
     expect(here.github.statuses(repo, head(1), 'ci/own')).toHaveLength(1)
   })
 
-  it('the last 50 of 1,000 are left to how it ends, also where answers were lost', async () => {
+  it('the last 50 of 1,000 are reserved for ends, also after lost answers', async () => {
     const here = await opened({ ...onlyStatus, rules: { coalesceMs: 0, settleAfterMs: [] } })
     here.startPublisher()
     const claimed = await here.claim()

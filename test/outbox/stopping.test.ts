@@ -23,7 +23,7 @@ it('a stop during a write finishes it and starts no other (scenario 60)', async 
   const before = github.requests.length
   const stoppedAt = time.monotonicMs()
   await here.report(claimed, 'while it stops')
-  await here.now(here.stopPublishers())
+  await here.act(here.stopPublishers())
   expect(time.monotonicMs() - stoppedAt).toBeGreaterThan(4 * second)
   const providerId = String(github.comments(repo, 5)[0]?.id)
   expect(await here.delivery('anchor')).toMatchObject({ attemptId: null, providerId })
@@ -40,15 +40,15 @@ it('a stop with active runs posts no notice; the next server continues (scenario
   await time.pass(10 * second)
   const [shown] = github.comments(repo, 5)
   const before = github.requests.length
-  await here.now(here.stopPublishers())
-  // Something is due, and it is woken: a publisher that did not stop would be seen.
+  await here.act(here.stopPublishers())
+  // A delivery is due, and the publisher is woken: one that did not stop would send it.
   await here.report(claimed, 'after the stop')
   publisher.wake()
   await time.pass(hour)
   expect(github.requests.length).toBe(before)
   expect(github.comments(repo, 5)).toEqual([shown])
   expect(github.latestStatus(repo, head(1), context)?.state).toBe('pending')
-  expect(await here.now(here.store.runs.get(claimed.run?.id ?? ''))).toMatchObject({
+  expect(await here.act(here.store.runs.get(claimed.run?.id ?? ''))).toMatchObject({
     state: 'running',
   })
   here.startPublisher()

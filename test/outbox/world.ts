@@ -1,7 +1,6 @@
 /**
- * A whole publishing server under a clock of ours: the real store in memory, the real runs,
- * channels and publisher, and the simulated GitHub at the other end of the connection, which
- * counts.
+ * A whole publishing server under a clock that the test moves: the real store in memory, the real
+ * runs, channels and publisher, and a simulated GitHub that counts the requests.
  */
 import { githubDeclarations } from '../../src/channels/github-channels.ts'
 import { allRights, type ChannelName } from '../../src/channels/github-channels.ts'
@@ -46,14 +45,14 @@ export interface WorldOptions {
   readonly rules?: Partial<PublishingRules>
   readonly limits?: Partial<BudgetLimits>
   readonly announcement?: Partial<Announcement>
-  /** False leaves the pull request older than the store. */
+  /** False makes the pull request older than the store. */
   readonly youngThread?: boolean
   /** Publishes as a GitHub App, which alone may write check runs. */
   readonly app?: boolean
   readonly simulator?: Parameters<typeof createGitHubSimulator>[0]
   /** Claims are made beside the server, by a program that cannot ask GitHub. */
   readonly library?: boolean
-  /** The store's file; else it is in memory. */
+  /** The store's file; without it the store is in memory. */
   readonly path?: string
   /** Another store on the same GitHub, at the same time. */
   readonly beside?: Surroundings
@@ -72,7 +71,10 @@ const startsAt = Date.UTC(2026, 5, 1, 12)
 const noLimits: BudgetLimits = { spacingMs: 0, perMinute: 0, perHour: 0 }
 const log = pino({ level: 'silent' })
 
-/** The same in every run of a test; no two worlds of one test draw the same ids and keys. */
+/**
+ * The same random numbers in every run of a test. Two worlds of one test get different ids and
+ * keys.
+ */
 let chance = new SeededRandom(seed)
 beforeEach(() => {
   chance = new SeededRandom(seed)
@@ -81,7 +83,7 @@ beforeEach(() => {
 function newGitHub(time: VirtualTime, options: WorldOptions): GitHubSimulator {
   const asApp = { app: { id: 12, slug: 'holdfast-bot', privateKey: appKeyPem } }
   const github = createGitHubSimulator({
-    // Whoever sets this machine's clock does not set GitHub's.
+    // A test that sets this machine's clock does not set GitHub's clock.
     clock: { wallMs: () => startsAt + time.monotonicMs(), monotonicMs: () => time.monotonicMs() },
     scheduler: time,
     random: chance.fork(),
@@ -111,8 +113,8 @@ export async function openWorld(options: WorldOptions = {}) {
   const runs = runsOf(base, node)
   const opened: Publisher[] = []
   const act = <T>(work: Promise<T>): Promise<T> => {
-    // Hours go by in these tests, and regular looks would be most of their work: so they are rare,
-    // and what is done here is seen as soon as by those of a server.
+    // Hours pass in these tests, and regular looks would be most of the work. So looks are rare,
+    // and the publishers are woken after each action, as soon as a server would look.
     const seen = () => opened.forEach((publisher) => publisher.wake())
     return withTime(time, work).finally(() =>
       time.afterInBackground(defaultPublishing.pollMs, seen),
@@ -124,9 +126,9 @@ export async function openWorld(options: WorldOptions = {}) {
     github,
     createdAt,
     runs,
-    /** As the rest of a server asks GitHub. */
+    /** The connection by which the other parts of a server ask GitHub. */
     connection: connectionOf(base),
-    /** One more node that publishes from the same store. */
+    /** Starts one more node that publishes from the same store. */
     startPublisher: (fetch = github.fetch): Publisher => {
       const { publisher } = nodeOf(base, fetch)
       if (publisher === null) throw new Error('this node publishes')
@@ -134,10 +136,15 @@ export async function openWorld(options: WorldOptions = {}) {
       publisher.start()
       return publisher
     },
-    /** What a worker or an API caller does. Time passes only as far as the store needs it to. */
-    now: act,
+    /**
+     * Runs an action of a worker or an API caller. Time passes only as far as the store needs it.
+     */
+    act: act,
     ...actsOf(act, store, runs, createdAt),
-    /** What a server or the command line asks before it takes an operator's word. */
+    /**
+     * The check that a server or the command line makes before it accepts an operator's
+     * confirmation.
+     */
     checkIsOurs: openIsOurs({ store, github: connectionOf(base), clock: time }),
     stopPublishers: () => Promise.all(opened.map((publisher) => publisher.stop())),
     async close() {
@@ -156,7 +163,7 @@ interface ClaimOver {
   readonly eventAt?: number
 }
 
-/** What workers and API callers do. */
+/** The actions of workers and API callers. */
 function actsOf(
   act: <T>(work: Promise<T>) => Promise<T>,
   store: Store,
@@ -189,7 +196,7 @@ function actsOf(
       const listed = store.outbox.list({}, { limit: 100, cursor: null })
       return (await act(listed)).items.find((delivery) => delivery.name === name)
     },
-    /** Something of the run's own. */
+    /** Publishes an output of the run. */
     publish: (
       claimed: Claimed,
       name: string,
@@ -216,7 +223,7 @@ interface Base {
   readonly github: GitHubSimulator
 }
 
-/** A node of its own, of which only what a test starts is at work. */
+/** A separate node. Only the parts that a test starts are active. */
 function nodeOf(base: Base, fetch = base.github.fetch): HoldfastNode {
   const { options, machine, store } = base
   return openNode({
@@ -264,11 +271,11 @@ function connectionOf({ options, machine, store, github }: Base, fetch = github.
     log,
     version: 'test',
     credentials: options.app === true ? { appId: '12', privateKey: appKeyPem } : { token: 'token' },
-    onRenamed: (...told) => void learnRename(store, ...told, 'github'),
+    onRenamed: (...rename) => void learnRename(store, ...rename, 'github'),
   })
 }
 
-/** Lets the work go on; if it needs time to pass, lets that pass. */
+/** Waits for the work, and lets time pass if the work needs it. */
 async function withTime<T>(time: VirtualTime, work: Promise<T>): Promise<T> {
   let done = false
   const ended = work.finally(() => (done = true))
@@ -282,7 +289,7 @@ export function holderOf({ run, lease }: Claimed): { runId: string; leaseHash: s
   return { runId: run.id, leaseHash: hashLeaseToken(lease.token) }
 }
 
-/** Requests by method and route, as GitHub received them. */
+/** The number of requests by method and route, as GitHub received them. */
 export function received(github: GitHubSimulator, method: string, part: string): number {
   return github.requests.filter(
     (request) => request.method === method && request.path.includes(part),

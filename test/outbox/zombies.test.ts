@@ -12,7 +12,7 @@ afterEach(async () => await world?.close())
 
 const anchors = (here: World) => here.github.comments(repo, 5)
 const auditTypes = async (here: World): Promise<string[]> => {
-  const page = await here.now(here.store.audit.list({}, { limit: 1000, cursor: null }))
+  const page = await here.act(here.store.audit.list({}, { limit: 1000, cursor: null }))
   return page.items.map(({ type }) => type)
 }
 
@@ -25,8 +25,8 @@ async function begun(options: Parameters<typeof openWorld>[0] = {}): Promise<[Wo
   return [here, claimed]
 }
 
-describe('zombies', () => {
-  it('a create that arrives late makes two: the lower id stays, the other goes', async () => {
+describe('late and repeated requests', () => {
+  it('a create that arrives late makes two: the lower id stays, the other is removed', async () => {
     const here = await openWorld()
     world = here
     const { github } = here
@@ -85,19 +85,19 @@ it('two publishers on one store publish once', async () => {
   expect(here.github.statuses(repo, head(1), context)).toHaveLength(2)
 })
 
-it('a commit GitHub does not show yet is waited for', async () => {
+it('a commit that GitHub does not show yet is waited for', async () => {
   const here = await openWorld({ simulator: { anyCommit: false } })
   world = here
   const { github, time } = here
   const sha = 'c'.repeat(40)
   github.addCommit(repo, sha, { visibleAt: time.wallMs() + 5 * second })
   here.startPublisher()
-  await here.now(here.runs.claim({ kind: 'job', type: 'build', key: 'build 1', repo, sha }, 'test'))
+  await here.act(here.runs.claim({ kind: 'job', type: 'build', key: 'build 1', repo, sha }, 'test'))
   await time.pass(minute)
   expect(github.latestStatus(repo, sha, context)?.state).toBe('pending')
 })
 
-it('a clock of GitHub’s that is ahead of ours misleads nobody', async () => {
+it('a clock of GitHub that is ahead of ours causes no mistake', async () => {
   const here = await openWorld({ simulator: { aheadMs: 7 * minute } })
   world = here
   const { github, time } = here
@@ -112,7 +112,7 @@ it('a clock of GitHub’s that is ahead of ours misleads nobody', async () => {
   expect(anchors(here)).toHaveLength(1)
 })
 
-it('a summary far too long is cut and keeps its marker', async () => {
+it('a summary that is far too long is cut and keeps its marker', async () => {
   const [here, claimed] = await begun()
   await here.complete(claimed, 'word '.repeat(50_000))
   await here.time.pass(minute)

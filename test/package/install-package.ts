@@ -15,7 +15,9 @@ export const clone = fileURLToPath(new URL('../..', import.meta.url))
 
 const run = promisify(execFile)
 
-/** As in a person's shell: this Node first, and nothing of the npm that runs the tests. */
+/**
+ * The environment of a person's shell: this Node first, and nothing of the npm that runs the tests.
+ */
 export const shellEnv: NodeJS.ProcessEnv = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOfTheRunner(name))),
   PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter),
@@ -25,7 +27,7 @@ function isOfTheRunner(name: string): boolean {
   return /^(npm_|vitest|node_env$|node_options$|holdfast_|path$)/i.test(name)
 }
 
-/** `folder` is empty before; answers with the path of the project in it. */
+/** `folder` must be empty. Returns the path of the project in it. */
 export async function installPackage(folder: string): Promise<string> {
   const project = join(folder, 'project')
   await mkdir(project)
@@ -56,7 +58,7 @@ async function copyInstalledPackages(project: string): Promise<void> {
   const record = await readFile(join(clone, 'node_modules', '.package-lock.json'), 'utf8')
   const { packages } = JSON.parse(record) as { packages: Record<string, { dev?: boolean }> }
   for (const [path, { dev }] of Object.entries(packages)) {
-    // A package inside another one has come along with it.
+    // A package inside another one was already copied with it.
     const nested = path.lastIndexOf('node_modules/') > 0
     if (dev === true || nested || !existsSync(join(clone, path))) continue
     await cp(join(clone, path), join(project, path), { recursive: true })

@@ -1,6 +1,6 @@
 /**
  * Goal: the right server programs are found, or the right remedy is named.
- * Method: made-up folders with programs that only tell their version.
+ * Method: fake folders with programs that only print their version.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -46,7 +46,7 @@ describe('the server programs', () => {
     expect(find()).toBeNull()
   })
 
-  it('are found where pg_config says', () => {
+  it('are found in the folder that pg_config names', () => {
     server('elsewhere', 17)
     program('path/pg_config', join(folder, 'elsewhere'))
     expect(find('path')).toBe(join(folder, 'elsewhere'))
@@ -62,6 +62,6 @@ it.each([
   ['apt-get', 'sudo apt-get install -y postgresql'],
   ['dnf', 'sudo dnf install -y postgresql-server'],
   ['nothing', 'see https://www.postgresql.org/download/'],
-])('a machine with %s is told: %s', (has, command) => {
+])('a machine with %s gets the remedy: %s', (has, command) => {
   expect(installCommand('linux', (name) => name === has)).toBe(command)
 })

@@ -1,7 +1,7 @@
 /**
- * Finds PostgreSQL's server programs. Debian keeps them off the PATH, one folder per major version;
- * elsewhere pg_config knows the folder, or initdb is on the PATH itself. Only a version that
- * Holdfast supports counts as found.
+ * Finds PostgreSQL's server programs. On Debian they are not on the PATH, but in one folder per
+ * major version; elsewhere pg_config names the folder, or initdb is on the PATH. Only a version
+ * that Holdfast supports counts as found.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
@@ -21,7 +21,7 @@ const machinePlaces = (): BinaryPlaces => ({
   path: process.env['PATH'] ?? '',
 })
 
-/** The folder of the newest supported server programs, or null when there is none. */
+/** The folder of the newest supported server programs, or null if there is none. */
 export function findBinaries(places: BinaryPlaces = machinePlaces()): string | null {
   const candidates = [
     ...versionedFolders(places.versionsDir),

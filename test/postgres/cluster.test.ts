@@ -1,6 +1,6 @@
 /**
- * Goal: the harness gives each caller a database of its own and leaves nothing behind.
- * Method: real clusters, one of them in a child process that is killed the hard way.
+ * Goal: each caller gets its own database, and nothing is left behind.
+ * Method: real clusters, one of them in a child process that is killed with SIGKILL.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -50,7 +50,7 @@ it('a database is cloned from a template', async () => {
   await Promise.all([template.drop(), clone.drop()])
 })
 
-it('a dropped database is gone even when somebody is connected', async () => {
+it('a dropped database is gone even if a client is connected', async () => {
   const database = await freshDatabase()
   const client = new pg.Client({ connectionString: database.url })
   client.on('error', () => undefined)
@@ -74,7 +74,7 @@ it('a server that cannot start says why', async () => {
   await expect(starting).rejects.toThrow(/max_connections/)
 })
 
-/** A child process that starts a cluster, says its address and then does `afterwards`. */
+/** A child process that starts a cluster, prints its address and then does `afterwards`. */
 async function clusterOwner(afterwards: string): Promise<{ owner: ChildProcess; url: string }> {
   const module = new URL('./cluster.ts', import.meta.url).href
   const program = `
@@ -96,7 +96,7 @@ it('a cluster ends when its owner is killed', async () => {
   while (!(await refusesConnections(url))) await pause(20)
 })
 
-it('a cluster that nobody stops does not keep its owner alive', async () => {
+it('a cluster that is never stopped does not keep its owner alive', async () => {
   const { owner, url } = await clusterOwner('')
   await once(owner, 'close')
   while (!(await refusesConnections(url))) await pause(20)

@@ -1,10 +1,11 @@
 /**
  * A private PostgreSQL cluster in a temporary folder, on a free port of 127.0.0.1.
  *
- * What must hold: nothing of it outlives us, however we end. A supervising shell in a session of
- * its own holds the read end of a pipe whose only writer is this process: when we close it, crash
- * or are killed, the shell stops the server and removes the folder. A Ctrl-C in the terminal does
- * not reach it, so tests that are being interrupted still have their database to clean up.
+ * What must hold: nothing of it outlives this process, however the process ends. A supervising
+ * shell in its own session has the read end of a pipe whose only writer is this process. When this
+ * process closes the pipe, crashes or is killed, the shell stops the server and removes the folder.
+ * A Ctrl-C in the terminal does not reach the shell, so interrupted tests still have their database
+ * while they clean up.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,14 +19,14 @@ import { findBinaries } from './binaries.ts'
 import { serverAccount } from './server-account.ts'
 
 export interface ClusterOptions {
-  /** Real fsyncs, as in production; for benchmarks. Tests trade them for speed. */
+  /** Syncs to disk as in production, for benchmarks. Tests do not, because that is faster. */
   readonly durable?: boolean
   /** Further server settings, such as { deadlock_timeout: '100ms' }. */
   readonly settings?: Readonly<Record<string, string>>
 }
 
 export interface Cluster {
-  /** Of the maintenance database; pass it to createDatabase. */
+  /** The address of the maintenance database; pass it to createDatabase. */
   readonly url: string
   stop(): Promise<void>
 }
@@ -33,13 +34,14 @@ export interface Cluster {
 const startDeadlineMs = 60_000
 const portTries = 3
 
-// A language's collation, unlike the bytewise one, shows where a column forgot COLLATE "C".
+// With the collation of a language, a column without COLLATE "C" sorts in another order and is
+// found.
 const initdbFlags = [
   ...['--username=postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'],
   ...['--locale=C', '--locale-provider=icu', '--icu-locale=en-US'],
 ]
 
-// Repeats the signal: one that comes before the server has its handlers would be lost.
+// Repeats the signal, because a signal before the server has its handlers would be lost.
 const supervisor = `
 folder=$1 binaries=$2
 shift 2
@@ -63,7 +65,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     try {
       return await startOnce(binaries, options)
     } catch (error) {
-      // Somebody may take the free port between our look and the server's bind.
+      // Another program may take the free port before the server binds it.
       const portTaken = error instanceof Error && error.message.includes('Address already in use')
       if (!portTaken || attempt === portTries) throw error
     }
@@ -82,7 +84,8 @@ async function startOnce(binaries: string, options: ClusterOptions): Promise<Clu
     stdio: ['pipe', 'ignore', 'pipe'],
     ...account,
   })
-  // A cluster that nobody stops must not keep its owner alive: the pipe closes with the process.
+  // A cluster that is never stopped must not keep its owner alive: the pipe closes with the
+  // process.
   for (const handle of [child, child.stdin, child.stderr]) (handle as { unref(): void }).unref()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   await readiness(child, url)
@@ -113,7 +116,7 @@ async function freePort(): Promise<number> {
   return address.port
 }
 
-/** Ready is what answers; everything else is tried again until the server has ended. */
+/** The server is ready when it answers. Any error is tried again until the server has ended. */
 async function readiness(child: ChildProcess, url: string): Promise<void> {
   const output: string[] = []
   child.stderr?.setEncoding('utf8').on('data', (chunk: string) => void output.push(chunk))
@@ -146,7 +149,7 @@ function hasEnded(child: ChildProcess): boolean {
 
 async function stop(child: ChildProcess): Promise<void> {
   if (hasEnded(child)) return
-  // Both, or a program that has nothing else to do ends before the answer comes.
+  // Both must be referenced, or a program with nothing else to do ends before the answer.
   child.ref()
   ;(child.stderr as { ref(): void } | null)?.ref()
   const closed = once(child, 'close')

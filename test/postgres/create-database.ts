@@ -1,19 +1,19 @@
 /**
- * One database per call in a running cluster, so that tests cannot see each other. Knows nothing of
- * the test runner: benchmarks and child processes use it too.
+ * Creates one database per call in a running cluster, so that tests cannot see each other. It does
+ * not depend on the test runner, because benchmarks and child processes use it too.
  */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 
 export interface DatabaseOptions {
-  /** A database to clone; nobody may be connected to it meanwhile. */
+  /** A database to clone. Nothing may be connected to it meanwhile. */
   readonly template?: string | undefined
 }
 
 export interface TestDatabase {
   readonly name: string
   readonly url: string
-  /** Removes it, also from under connections that are still open. */
+  /** Removes the database, even if connections are still open. */
   drop(): Promise<void>
 }
 

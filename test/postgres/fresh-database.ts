@@ -1,22 +1,20 @@
-/**
- * What test files use: a database of their own in the cluster that the run has started.
- */
+/** For test files: a database of their own in the cluster that the test run has started. */
 import { inject } from 'vitest'
 import { createDatabase, type DatabaseOptions, type TestDatabase } from './create-database.ts'
 import { emptyMigrated } from './migrated-template.ts'
 
 export type { TestDatabase } from './create-database.ts'
 
-/** An empty one, without our schema. Anything may be done to it. */
+/** An empty database without our schema. A test may do anything to it. */
 export function freshDatabase(options: DatabaseOptions = {}): Promise<TestDatabase> {
   return createDatabase(inject('postgresUrl'), options)
 }
 
-/** Those of this file that are emptied and wait for the next test. */
+/** Emptied databases of this file that wait for the next test. */
 const waiting: TestDatabase[] = []
 
 /**
- * One with our schema and no rows. Its schema and its settings must stay as they are: `drop`
+ * A database with our schema and no rows. A test must not change its schema or settings: `drop`
  * empties it for the next test of this file.
  */
 export async function migratedDatabase(): Promise<TestDatabase> {

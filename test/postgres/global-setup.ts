@@ -1,6 +1,4 @@
-/**
- * Starts one cluster for the whole test run and tells every test file its address.
- */
+/** Starts one cluster for the whole test run and passes its address to every test file. */
 import type { TestProject } from 'vitest/node'
 import { startCluster } from './cluster.ts'
 import { makeMigratedTemplate } from './migrated-template.ts'

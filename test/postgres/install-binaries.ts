@@ -1,7 +1,7 @@
 /**
  * A program: makes sure that PostgreSQL's server programs are on this machine. As root on Debian it
- * installs the distribution's package; anywhere else it says the one command that would, and fails,
- * because installing system software is the owner's decision.
+ * installs the distribution's package. Anywhere else it prints the command that would install it,
+ * and fails, because installing system software is the owner's decision.
  */
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, existsSync, mkdirSync } from 'node:fs'
@@ -21,7 +21,7 @@ function onThisMachine(program: string): boolean {
   return ['/usr/bin', '/bin', '/sbin', '/usr/sbin'].some((dir) => existsSync(`${dir}/${program}`))
 }
 
-/** The Debian package would make and start a cluster of its own; the tests bring theirs. */
+/** The Debian package would create and start its own cluster, which the tests do not need. */
 function refuseDebianCluster(): void {
   mkdirSync('/etc/postgresql-common', { recursive: true })
   appendFileSync('/etc/postgresql-common/createcluster.conf', '\ncreate_main_cluster = false\n')
@@ -41,7 +41,7 @@ function installOnDebian(): void {
   console.error('PostgreSQL is not installed; installing the Debian package for the tests')
   refuseDebianCluster()
   aptGet('update')
-  // A configuration file we wrote before the package did would otherwise stop dpkg with a question.
+  // Without this option dpkg would stop and ask about the configuration file that we wrote.
   aptGet(
     'install',
     '-y',

@@ -1,6 +1,6 @@
 /**
- * Goal: a test gets a database as if it were new, whatever the test before it left in it.
- * Method: rows, a foreign key, a number that was drawn and a connection that is still open.
+ * Goal: a test gets a database as if it were new, whatever the test before left in it.
+ * Method: rows, a foreign key, a used sequence number and a connection that is still open.
  */
 import { githubDeclarations } from '../../src/channels/github-channels.ts'
 import pg from 'pg'
@@ -25,7 +25,7 @@ async function look(url: string): Promise<unknown> {
   return { rows, drawn }
 }
 
-it('a database that was used is given out as it was first', async () => {
+it('a used database is given to the next test in its first state', async () => {
   const first = await migratedDatabase()
   const before = await look(first.url)
   const store = await openPostgres(first.url, { ...systemMachine, channels: githubDeclarations })

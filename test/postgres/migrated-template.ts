@@ -1,9 +1,9 @@
 /**
- * A database with our schema, made once per run, of which test files clone theirs. It brings its
- * own way back: `test_reset.empty()` leaves it as it was cloned, in a few milliseconds, where a new
- * database costs files to copy, and the removal of an old one a checkpoint.
+ * A database with our schema, created once per run, which test files clone. It contains a function
+ * that empties it: `test_reset.empty()` restores its first state in a few milliseconds. A new
+ * database would need copied files, and the removal of an old one a checkpoint.
  *
- * What must hold: nobody is connected to it, or it could not be cloned.
+ * What must hold: nothing is connected to it, or it could not be cloned.
  */
 import { githubDeclarations } from '../../src/channels/github-channels.ts'
 import pg from 'pg'
@@ -48,7 +48,7 @@ BEGIN
     FROM pg_sequences WHERE schemaname = 'holdfast';
 END $$;`
 
-/** Answers its name. */
+/** Returns its name. */
 export async function makeMigratedTemplate(clusterUrl: string): Promise<string> {
   const { name, url } = await createDatabase(clusterUrl)
   const store = await openPostgres(url, { ...systemMachine, channels: githubDeclarations })
@@ -57,7 +57,7 @@ export async function makeMigratedTemplate(clusterUrl: string): Promise<string> 
   return name
 }
 
-/** Ends everybody who is connected, and leaves the database as it was cloned. */
+/** Closes all connections, and restores the state in which the database was cloned. */
 export function emptyMigrated(url: string): Promise<void> {
   return execute(url, 'SELECT test_reset.empty()')
 }

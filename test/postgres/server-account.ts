@@ -1,6 +1,6 @@
 /**
- * Whose process the server is. PostgreSQL refuses to run as root, so root lends it the account that
- * every PostgreSQL package makes; anybody else runs it as themselves.
+ * The account of the server's process. PostgreSQL refuses to run as root, so root uses the account
+ * that every PostgreSQL package creates; any other user runs it as themselves.
  */
 import { spawnSync } from 'node:child_process'
 

@@ -1,12 +1,12 @@
 /**
- * Goal: whoever follows the audit of a server that works, and is cut off again and again, has
- * every event once and in order in the end.
- * Method: a real server; writers that claim at once; a reader that hangs up after a few events and
- * comes again with the last id it saw, in the end to a server that was started anew.
+ * Goal: a reader that follows the audit of a working server, and is disconnected again and again,
+ * gets every event once and in order.
+ * Method: a real server; writers that claim at the same time; a reader that disconnects after a few
+ * events and reconnects with the last id it saw, in the end to a restarted server.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { newPullRequest } from './client.ts'
-import { databases, publishNothing, type Place } from './place.ts'
+import { databases, publishNothing, type ServerData } from './server-data.ts'
 import { adminToken, Server } from './server.ts'
 
 interface AuditItem {
@@ -14,10 +14,10 @@ interface AuditItem {
   readonly order: number
 }
 
-/** Reads events until there are so many, then hangs up. */
+/** Reads this many events, then disconnects. */
 async function read(
   server: Server,
-  place: string | null,
+  position: string | null,
   count: number,
   onOpen: () => void = () => undefined,
 ): Promise<AuditItem[]> {
@@ -25,7 +25,7 @@ async function read(
   const answer = await fetch(`${server.url}/v1/audit/stream?after=0`, {
     headers: {
       authorization: `Bearer ${adminToken}`,
-      ...(place !== null && { 'last-event-id': place }),
+      ...(position !== null && { 'last-event-id': position }),
     },
     signal: hangUp.signal,
   })
@@ -46,18 +46,18 @@ async function read(
   return items
 }
 
-describe.each(databases)('the event stream of a server on $name', ({ makePlace }) => {
-  let place: Place
+describe.each(databases)('the event stream of a server on $name', ({ makeData }) => {
+  let serverData: ServerData
   let server: Server
   beforeEach(async () => {
-    place = await makePlace()
-    // What is told must end with what we do, or there is no whole to compare with.
-    publishNothing(place)
-    server = await Server.start(place)
+    serverData = await makeData()
+    // No event may come after those of the test, or there is no complete list to compare with.
+    publishNothing(serverData)
+    server = await Server.start(serverData)
   })
   afterEach(async () => {
     await server.kill()
-    await place.remove()
+    await serverData.remove()
   })
 
   const allItems = async (): Promise<AuditItem[]> => {
@@ -65,7 +65,7 @@ describe.each(databases)('the event stream of a server on $name', ({ makePlace }
     return (body.items as unknown as AuditItem[]).toReversed()
   }
 
-  it('loses and repeats nothing for a reader that is cut off while others write', async () => {
+  it('loses and repeats nothing for a reader that is disconnected while others write', async () => {
     const state = { isOver: false }
     const writing = Promise.all(
       Array.from({ length: 10 }, async () => {
@@ -74,7 +74,7 @@ describe.each(databases)('the event stream of a server on $name', ({ makePlace }
       }),
     ).then(async () => {
       state.isOver = true
-      // For a reader that has everything and waits for the next.
+      // For a reader that has all events and waits for the next.
       await server.admin.claim(newPullRequest()('one more'))
     })
     const seen: AuditItem[] = []
@@ -91,16 +91,16 @@ describe.each(databases)('the event stream of a server on $name', ({ makePlace }
 
     const lastSeen = String(seen.at(-1)?.order)
     const all = await allItems()
-    const rest = all.length - seen.length
-    expect(rest).toBeGreaterThan(0)
+    const remaining = all.length - seen.length
+    expect(remaining).toBeGreaterThan(0)
     const { promise: open, resolve: onOpen } = Promise.withResolvers<void>()
     const reading = read(server, lastSeen, Infinity, onOpen)
     await open
     const code = await server.stop()
     await reading
     expect(code).toBe(0)
-    server = await Server.start(place)
-    seen.push(...(await read(server, lastSeen, rest)))
+    server = await Server.start(serverData)
+    seen.push(...(await read(server, lastSeen, remaining)))
     expect(seen.map(({ id }) => id)).toEqual(all.map(({ id }) => id))
   }, 60_000)
 })

@@ -4,21 +4,21 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { at, newPullRequest, sha, type Client } from './client.ts'
-import { databases, type Place } from './place.ts'
+import { databases, type ServerData } from './server-data.ts'
 import { Server } from './server.ts'
 
-describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
-  let place: Place
+describe.each(databases)('claims over HTTP on $name', ({ makeData }) => {
+  let serverData: ServerData
   let server: Server
   let admin: Client
   beforeAll(async () => {
-    place = await makePlace()
-    server = await Server.start(place)
+    serverData = await makeData()
+    server = await Server.start(serverData)
     admin = server.admin
   }, 60_000)
   afterAll(async () => {
     expect(await server.stop()).toBe(0)
-    await place.remove()
+    await serverData.remove()
   })
 
   it('the first claim of a pair is to be processed (scenario 13)', async () => {
@@ -41,7 +41,7 @@ describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
     }
   })
 
-  it('a new head supersedes the old one, whose holder is told (scenario 15)', async () => {
+  it('a new head supersedes the old one, whose holder learns of it (scenario 15)', async () => {
     const pr = newPullRequest()
     const old = (await admin.claim(pr('a', { event_at: at(1) }))).body
     const next = await admin.claim(pr('b', { event_at: at(2) }))
@@ -63,7 +63,7 @@ describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(49)
   })
 
-  it('twenty heads at once: the newest by its event is what is left (scenario 17)', async () => {
+  it('twenty heads at once: the newest by its event stays active (scenario 17)', async () => {
     const pr = newPullRequest()
     const heads = Array.from({ length: 20 }, (_, n) => n)
     const claims = heads.map((n) => admin.claim(pr(`head ${n}`, { event_at: at(n) })))
@@ -92,7 +92,7 @@ describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
     expect(next.run.previous).toMatchObject({ run_id: first.run.id })
   })
 
-  it('A, B, A: a finished A shows again, another is done again (scenario 22)', async () => {
+  it('A, B, A: a finished A is shown again, any other starts again (scenario 22)', async () => {
     const finished = newPullRequest()
     await admin.complete((await admin.claim(finished('a', { event_at: at(1) }))).body)
     const between = (await admin.claim(finished('b', { event_at: at(2) }))).body
@@ -107,7 +107,7 @@ describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
     expect(returned).toMatchObject({ status: 201, body: { reason: 'returned', run: { round: 2 } } })
   })
 
-  it('a failed run is stored as failed, asked for again it is round 2 (scenario 23)', async () => {
+  it('a failed run is stored as failed; claimed again, it is round 2 (scenario 23)', async () => {
     const pr = newPullRequest()
     const held = (await admin.claim(pr('a', { webhook_id: 'w1' }))).body
     const failed = await admin.complete(held, 'failed', { error: 'it broke' })
@@ -118,7 +118,7 @@ describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
     expect(again).toMatchObject({ status: 201, body: { reason: 'retry', run: { round: 2 } } })
   })
 
-  it('finished work may be done again, never silently refused (scenario 24)', async () => {
+  it('finished work may be rerun, and is never refused silently (scenario 24)', async () => {
     const pr = newPullRequest()
     const held = (await admin.claim(pr('a', { event_at: at(1) }))).body
     await admin.complete(held)
@@ -149,14 +149,14 @@ describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
     expect(next.body.superseded_run_keys).toEqual([first.run_key])
   })
 
-  it('a run that was skipped releases its pair at once (scenario 26)', async () => {
+  it('a skipped run releases its pair at once (scenario 26)', async () => {
     const pr = newPullRequest()
     const held = (await admin.claim(pr('a'))).body
     expect((await admin.complete(held, 'skipped')).body.state).toBe('skipped')
     expect((await admin.claim(pr('a'))).body).toMatchObject({ reason: 'retry' })
   })
 
-  it('owner and name in other letters are the same key (scenario 27)', async () => {
+  it('upper and lower case in owner and name give the same key (scenario 27)', async () => {
     const pr = newPullRequest()
     const first = await admin.claim(pr('a', { repo: 'acme/widgets' }))
     const loud = { repo: 'ACME/Widgets', head_sha: sha('a').toUpperCase() }

@@ -1,4 +1,4 @@
-/** A caller of the HTTP API with one token, in the words of the wire. */
+/** A caller of the HTTP API with one token, which uses the names of the JSON. */
 import { createHash } from 'node:crypto'
 
 export interface RunJson {
@@ -16,7 +16,7 @@ export interface RunJson {
   readonly previous: { readonly run_id: string; readonly head_sha: string } | null
 }
 
-/** Every field that some answer of the run endpoints has. */
+/** Every field that any answer of the run endpoints has. */
 export interface Body extends RunJson {
   readonly should_process: boolean
   readonly reason: string
@@ -103,7 +103,7 @@ export const sha = (text: string): string => createHash('sha1').update(text).dig
 
 let pullRequests = 0
 
-/** A pull request of a test's own: claims of its heads by short names. */
+/** A new pull request. Returns claims of its heads by short names. */
 export function newPullRequest(): (head: string, over?: object) => object {
   pullRequests += 1
   const pr = pullRequests

@@ -1,36 +1,36 @@
 /**
- * Goal: whoever operates a running server from a terminal reaches it, also straight on its
- * database; what is followed is neither lost nor repeated. (Both ways say the same:
- * test/cli/both-ways.)
+ * Goal: an operator reaches a running server from a terminal, also directly on its database, and a
+ * follower of the audit loses and repeats nothing. (test/cli/both-ways compares the output of both
+ * ways.)
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { newPullRequest } from './client.ts'
-import { databases, publishNothing, type Place } from './place.ts'
+import { databases, publishNothing, type ServerData } from './server-data.ts'
 import { adminToken, Command, Server } from './server.ts'
 
 // Many processes start one after the other, perhaps on a busy machine.
 vi.setConfig({ testTimeout: 120_000 })
 
-describe.each(databases)('the command line on $name', ({ name, makePlace }) => {
-  let place: Place
+describe.each(databases)('the command line on $name', ({ name, makeData }) => {
+  let serverData: ServerData
   let server: Server
   let commands: Command[] = []
   beforeEach(async () => {
-    place = await makePlace()
-    publishNothing(place)
-    server = await Server.start(place)
+    serverData = await makeData()
+    publishNothing(serverData)
+    server = await Server.start(serverData)
   })
   afterEach(async () => {
     for (const { child } of commands) child.kill('SIGKILL')
     commands = []
     await server.kill()
-    await place.remove()
+    await serverData.remove()
   })
 
   const begin = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Command => {
-    const command = new Command(place, args, env)
+    const command = new Command(serverData, args, env)
     commands.push(command)
     return command
   }
@@ -38,7 +38,7 @@ describe.each(databases)('the command line on $name', ({ name, makePlace }) => {
   const through = (...args: string[]) =>
     begin(args, { HOLDFAST_URL: server.url, HOLDFAST_TOKEN: adminToken }).ended
 
-  it('a rerun straight on the database reaches a worker that waits at the server', async () => {
+  it('a rerun directly on the database reaches a worker that waits at the server', async () => {
     const { id } = (await server.admin.claim(newPullRequest()('head'))).body.run
     await straight('runs', 'cancel', id)
     const waiting = server.admin.call('POST', '/v1/runs/lease', { worker: 'w', wait_ms: 30_000 })
@@ -46,14 +46,14 @@ describe.each(databases)('the command line on $name', ({ name, makePlace }) => {
     expect((await waiting).body.run.id).toBe(id)
   })
 
-  it('needs the server only where it was told to ask one', async () => {
+  it('needs the server only if it has the address of one', async () => {
     await server.kill()
     expect((await through('runs')).code).toBe(3)
     expect((await through('doctor')).code).toBe(1)
     expect((await straight('runs')).code).toBe(0)
   })
 
-  it('follows the audit straight on the database until it is interrupted', async () => {
+  it('follows the audit directly on the database until it is interrupted', async () => {
     await server.admin.claim(newPullRequest()('one'))
     const tail = begin(['audit', 'tail', '-n', '1', '--json'])
     const first = Number(await tail.printed(/"id":(\d+)/))
@@ -69,7 +69,7 @@ describe.each(databases)('the command line on $name', ({ name, makePlace }) => {
     expect(ids).toEqual([first, first + 1])
   })
 
-  it('ends quietly when nobody reads any more', async () => {
+  it('ends without an error when its reader is gone', async () => {
     await server.admin.claim(newPullRequest()('one'))
     const tail = begin(['audit', 'tail', '-n', '1'])
     await tail.printed(/(run\.claimed)/)
@@ -78,7 +78,7 @@ describe.each(databases)('the command line on $name', ({ name, makePlace }) => {
     expect(await tail.ended).toMatchObject({ code: 0, stderr: '' })
   })
 
-  it('follows the audit through a server that is killed and comes back', async () => {
+  it('follows the audit of a server that is killed and restarted', async () => {
     const env = { HOLDFAST_URL: server.url, HOLDFAST_TOKEN: adminToken }
     await server.admin.claim(newPullRequest()('one'))
     const tail = begin(['audit', 'tail', '-n', '1', '--json'], env)
@@ -87,9 +87,9 @@ describe.each(databases)('the command line on $name', ({ name, makePlace }) => {
     await tail.printed(new RegExp(`"id":(${first + 1}),`))
     const { port } = new URL(server.url)
     await server.kill()
-    // Happens while nobody can tell of it.
+    // Happens while no server can send it.
     await straight('token', 'create', '--scope', 'read')
-    server = await Server.start(place, {}, port)
+    server = await Server.start(serverData, {}, port)
     await tail.printed(new RegExp(`"id":(${first + 2}),`))
     tail.child.kill('SIGTERM')
     const { code, stdout, stderr } = await tail.ended
@@ -103,7 +103,7 @@ describe.each(databases)('the command line on $name', ({ name, makePlace }) => {
   })
 
   it('copies a SQLite database under load, and leaves PostgreSQL to its own tool', async () => {
-    const copy = join(place.folder, 'copy.db')
+    const copy = join(serverData.folder, 'copy.db')
     const load = Array.from({ length: 200 }, (_, n) => server.admin.claim(newPullRequest()(`${n}`)))
     const done = await straight('backup', copy)
     await Promise.all(load)

@@ -1,33 +1,33 @@
 /**
- * Goal: what holders, workers and their tokens live through: long-polls that answer early, also
- * from another server process, run tokens bound to their lease, and callers that die.
+ * Goal: holders and workers over HTTP: long-polls that answer early, also from another server
+ * process, run tokens that belong to their lease, and callers that die.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { at, newPullRequest, type Client } from './client.ts'
-import { databases, type Place } from './place.ts'
+import { databases, type ServerData } from './server-data.ts'
 import { Server } from './server.ts'
 import { until } from './until.ts'
 
 const longMs = 25_000
 
-describe.each(databases)('holding over HTTP on $name', ({ name, makePlace }) => {
-  let place: Place
+describe.each(databases)('holding over HTTP on $name', ({ name, makeData }) => {
+  let serverData: ServerData
   let server: Server
-  /** A second server on the same database where there can be one, else the first. */
+  /** A second server on the same database if there can be one, otherwise the first. */
   let beside: Server
   let admin: Client
   beforeAll(async () => {
-    place = await makePlace()
-    server = await Server.start(place)
-    beside = name === 'PostgreSQL' ? await Server.start(place) : server
+    serverData = await makeData()
+    server = await Server.start(serverData)
+    beside = name === 'PostgreSQL' ? await Server.start(serverData) : server
     admin = server.admin
   }, 60_000)
   afterAll(async () => {
     expect(await server.stop()).toBe(0)
     if (beside !== server) expect(await beside.stop()).toBe(0)
-    await place.remove()
+    await serverData.remove()
   })
 
   describe('long-polls', () => {
@@ -91,7 +91,7 @@ describe.each(databases)('holding over HTTP on $name', ({ name, makePlace }) => 
   })
 
   describe('a run token', () => {
-    it('does what its holder may do, for its own run alone', async () => {
+    it('does what its holder may do, but only for its own run', async () => {
       const held = (await admin.claim(newPullRequest()('a'))).body
       const other = (await admin.claim(newPullRequest()('a'))).body
       const child = server.as(held.run_token)
@@ -102,7 +102,7 @@ describe.each(databases)('holding over HTTP on $name', ({ name, makePlace }) => 
       expect((await child.post(`/v1/runs/${held.run.id}/cancel`)).status).toBe(403)
     })
 
-    it('ends with its run, but for a repeat of its own completion', async () => {
+    it('ends with its run, except to repeat its own completion', async () => {
       const held = (await admin.claim(newPullRequest()('a'))).body
       const child = server.as(held.run_token)
       const complete = () =>
@@ -116,7 +116,7 @@ describe.each(databases)('holding over HTTP on $name', ({ name, makePlace }) => 
       expect(beat.headers.get('www-authenticate')).toBe('Bearer')
     })
 
-    it('of a superseded run is told so, whatever it asks', async () => {
+    it('of a superseded run gets that answer, whatever it asks', async () => {
       const pr = newPullRequest()
       const held = (await admin.claim(pr('a', { event_at: at(1) }))).body
       await admin.claim(pr('b', { event_at: at(2) }))
@@ -129,7 +129,7 @@ describe.each(databases)('holding over HTTP on $name', ({ name, makePlace }) => 
       expect(late).toMatchObject({ status: 409, body: { code: 'superseded' } })
     })
 
-    it('whose run has another holder is told lease_lost', async () => {
+    it('whose run has another holder gets lease_lost', async () => {
       const type = 'handed-over'
       const pr = newPullRequest()
       const held = (await admin.claim(pr('a', { type }))).body
@@ -140,7 +140,7 @@ describe.each(databases)('holding over HTTP on $name', ({ name, makePlace }) => 
       expect(beat).toMatchObject({ status: 409, body: { code: 'lease_lost' } })
     })
 
-    it('of a cancelled run is no token any more, not even to complete', async () => {
+    it('of a cancelled run is not valid any more, not even to complete', async () => {
       const held = (await admin.claim(newPullRequest()('a'))).body
       await admin.post(`/v1/runs/${held.run.id}/cancel`)
       const child = server.as(held.run_token)
@@ -149,7 +149,7 @@ describe.each(databases)('holding over HTTP on $name', ({ name, makePlace }) => 
       expect(late.status).toBe(401)
     })
 
-    it('with a wrong secret is no token', async () => {
+    it('with a wrong secret is not valid', async () => {
       const held = (await admin.claim(newPullRequest()('a'))).body
       const guess = server.as(`${held.run_token.slice(0, -4)}AAAA`)
       expect((await guess.get(`/v1/runs/${held.run.id}`)).status).toBe(401)
@@ -168,20 +168,20 @@ describe.each(databases)('holding over HTTP on $name', ({ name, makePlace }) => 
   })
 })
 
-describe.each(databases)('holders that die, on $name', ({ makePlace }) => {
-  let place: Place
+describe.each(databases)('holders that die, on $name', ({ makeData }) => {
+  let serverData: ServerData
   let server: Server
   let admin: Client
   beforeAll(async () => {
-    place = await makePlace()
+    serverData = await makeData()
     const config = `export default { runs: { quick: { run: 'remote', timeoutMs: 1000 } } }`
-    writeFileSync(join(place.folder, 'holdfast.config.ts'), config)
-    server = await Server.start(place, { HOLDFAST_LEASE_MS: '1000' })
+    writeFileSync(join(serverData.folder, 'holdfast.config.ts'), config)
+    server = await Server.start(serverData, { HOLDFAST_LEASE_MS: '1000' })
     admin = server.admin
   }, 60_000)
   afterAll(async () => {
     expect(await server.stop()).toBe(0)
-    await place.remove()
+    await serverData.remove()
   })
 
   it('a caller’s run is reclaimed by a claim once its lease is over, not before', async () => {
@@ -224,7 +224,7 @@ describe.each(databases)('holders that die, on $name', ({ makePlace }) => {
     expect((await admin.complete(held)).body).toMatchObject({ state: 'succeeded', attempt: 1 })
   })
 
-  it('a run that took too long has failed, and its tokens are told', async () => {
+  it('a run that took too long has failed, and its tokens get that answer', async () => {
     const held = (await admin.claim(newPullRequest()('a', { type: 'quick', lease_ms: 60_000 })))
       .body
     const failed = await until(
@@ -238,7 +238,7 @@ describe.each(databases)('holders that die, on $name', ({ makePlace }) => {
     expect((await child.post(`/v1/runs/${held.run.id}/heartbeat`)).status).toBe(401)
   })
 
-  it('a holder that is late may still finish as long as nobody took the run', async () => {
+  it('a late holder may still complete while no other has taken the run', async () => {
     const held = (await admin.claim(newPullRequest()('a'))).body
     await until(
       async () => Date.now(),

@@ -1,4 +1,4 @@
-/** GitHub's side of a scenario: sends webhooks to a server and looks at what became of them. */
+/** GitHub's side of a scenario: sends webhooks to a server and reads what the server decided. */
 import { request } from 'node:http'
 import { signed, webhookSecret, type Webhook } from '../intake/webhook.ts'
 import type { RunJson } from './client.ts'
@@ -67,7 +67,7 @@ export class Hooks {
     return { status: answer.status, body: (await answer.json()) as HookAnswer['body'] }
   }
 
-  /** Sends the headers and this many blanks, and answers the status. */
+  /** Sends the headers and this many spaces. Returns the status. */
   async flood(bytes: number, headers: Readonly<Record<string, string>>): Promise<number> {
     const sent = request(this.#url, { method: 'POST', headers, agent: false })
     const answered = new Promise<number>((resolve, reject) => {
@@ -109,15 +109,15 @@ export class Hooks {
     return (body.items as unknown as HookRun[]).toReversed()
   }
 
-  /** How often the audit tells of this webhook, by type. */
-  async told(guid: string): Promise<Readonly<Record<string, number>>> {
+  /** How many audit rows of each type this webhook has. */
+  async auditCounts(guid: string): Promise<Readonly<Record<string, number>>> {
     const { body } = await this.#server.admin.get('/v1/audit?limit=1000')
-    const told: Record<string, number> = {}
+    const counts: Record<string, number> = {}
     for (const { type, data } of body.items as unknown as AuditJson[]) {
       if (data.webhook_id === guid && type.startsWith('webhook.')) {
-        told[type] = (told[type] ?? 0) + 1
+        counts[type] = (counts[type] ?? 0) + 1
       }
     }
-    return told
+    return counts
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The command line with shorter waits, for tests that would otherwise wait for a delivery lease or
- * a retry in real time. The waits come from this program's own variable: the product has no switch
- * for them.
+ * a retry in real time. The waits come from a variable of this program; Holdfast has no setting for
+ * them.
  */
 import { main } from '../../src/cli/main.ts'
 import { compose } from '../../src/compose.ts'

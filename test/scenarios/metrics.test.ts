@@ -1,20 +1,20 @@
-/** Goal: a real server tells a scraper, and nobody without a token, what it did. */
+/** Goal: a real server shows a scraper with a token, and nobody without one, what it did. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { newPullRequest } from './client.ts'
-import { databases, type Place } from './place.ts'
+import { databases, type ServerData } from './server-data.ts'
 import { adminToken, Server } from './server.ts'
 
-describe.each(databases)('the metrics of a server on $name', ({ name, makePlace }) => {
-  let place: Place | undefined
+describe.each(databases)('the metrics of a server on $name', ({ name, makeData }) => {
+  let serverData: ServerData | undefined
   let server: Server | undefined
   afterEach(async () => {
     await server?.kill()
-    await place?.remove()
+    await serverData?.remove()
   })
 
-  it('tell of claims, ends, runs by state, the store and the door', async () => {
-    place = await makePlace()
-    const { admin, url } = (server = await Server.start(place))
+  it('show claims, ends, runs by state, the store and HTTP', async () => {
+    serverData = await makeData()
+    const { admin, url } = (server = await Server.start(serverData))
     const claimOf = newPullRequest()
     await admin.claim(claimOf('a'))
     const held = (await admin.claim(claimOf('b'))).body

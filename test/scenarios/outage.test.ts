@@ -1,25 +1,26 @@
 /**
- * Goal: a server whose database cannot be reached says so, and a caller can tell it from a fault.
- * Method: the database is taken away from under a running server, as an outage would.
+ * Goal: a server whose database cannot be reached says so, and a caller can distinguish that from a
+ * bug.
+ * Method: the database of a running server is made unreachable, as in an outage.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { newPullRequest } from './client.ts'
-import { onPostgres, type Place } from './place.ts'
+import { onPostgres, type ServerData } from './server-data.ts'
 import { Server } from './server.ts'
 
-let place: Place
+let serverData: ServerData
 let server: Server
 beforeEach(async () => {
-  place = await onPostgres()
-  server = await Server.start(place)
+  serverData = await onPostgres()
+  server = await Server.start(serverData)
 }, 60_000)
 afterEach(async () => {
   await server.kill()
-  await place.remove()
+  await serverData.remove()
 })
 
 it('a claim is answered 503, and only readiness is lost', async () => {
-  await place.remove()
+  await serverData.remove()
   const first = await server.admin.claim(newPullRequest()('a'))
   const second = await server.admin.claim(newPullRequest()('a'))
   for (const { status, headers, body } of [first, second]) {

@@ -1,9 +1,9 @@
 /**
- * Goal: scenario 28, second half. A bot whose store is down and which chose to work all the same
- * asks GitHub before it publishes, and finds whatever the normal way has published: no second
+ * Goal: scenario 28, second half. A bot whose store is down and which decides to work anyway asks
+ * GitHub before it publishes, and finds what Holdfast has published in the normal way: no second
  * comment, no second status.
- * Method: a real server publishes on the simulated GitHub and is killed; the library, in another
- * process's place, is given a database address where nobody listens.
+ * Method: a real server publishes on the simulated GitHub and is killed. The library, as if in
+ * another process, gets a database address where nothing listens.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,8 +12,8 @@ import { openHoldfast, type Gate, type Holdfast } from '../../src/index.ts'
 import { startRelay } from '../chaos/relay.ts'
 import { migratedDatabase } from '../postgres/fresh-database.ts'
 import { Client, sha, type Body } from './client.ts'
-import { context, GitHubPlace, repo, token } from './github-place.ts'
-import { databases } from './place.ts'
+import { context, ScenarioGitHub, repo, token } from './scenario-github.ts'
+import { databases } from './server-data.ts'
 
 // Real servers, perhaps on a busy machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -42,14 +42,14 @@ const claimOf = (prNumber: number, head = `head of ${prNumber}`) => ({
   headSha: sha(head),
 })
 
-describe.each(databases)('the output gate beside a server on $name', ({ name, makePlace }) => {
-  let here: GitHubPlace
+describe.each(databases)('the output gate beside a server on $name', ({ name, makeData }) => {
+  let here: ScenarioGitHub
   let holdfast: Holdfast
   beforeAll(async () => {
-    const place = await makePlace()
+    const serverData = await makeData()
     const config = `export default { runs: ${JSON.stringify(runs)} }\n`
-    writeFileSync(join(place.folder, 'holdfast.config.ts'), config)
-    here = await GitHubPlace.open(place)
+    writeFileSync(join(serverData.folder, 'holdfast.config.ts'), config)
+    here = await ScenarioGitHub.open(serverData)
     await here.start()
     holdfast = await open(here.url)
   })
@@ -67,7 +67,7 @@ describe.each(databases)('the output gate beside a server on $name', ({ name, ma
   const finish = (held: Body, summary: string) =>
     here.server.admin.complete(held, 'succeeded', { summary })
 
-  it('work under way is not published, its result is; another head’s is not', async () => {
+  it('a result counts as published, a run in progress or another head’s does not', async () => {
     const number = newPull()
     const held = await here.claim(number)
     await here.anchorSays(number, 'review: running')
@@ -117,7 +117,7 @@ describe.each(databases)('the output gate beside a server on $name', ({ name, ma
     expect(await holdfast.ensureNotPublished(claimOf(number))).toMatchObject({ published: false })
   })
 
-  it('a mark in a model’s text marks nothing', async () => {
+  it('a result mark in a model’s text does not count', async () => {
     const number = newPull()
     const { resultMark } = await holdfast.checkAndClaimRun(claimOf(number, 'not yet pushed'))
     await finish(await here.claim(number), `Fine. ${resultMark}`)
@@ -127,7 +127,7 @@ describe.each(databases)('the output gate beside a server on $name', ({ name, ma
     expect(await holdfast.ensureNotPublished(next)).toMatchObject({ published: false })
   })
 
-  it('scenario 28: after the store was lost no second comment or status is made', async () => {
+  it('scenario 28: after the store was lost no second comment or status is created', async () => {
     const number = newPull()
     await finish(await here.claim(number), 'The one and only.')
     await here.anchorSays(number, 'The one and only.')
@@ -155,7 +155,7 @@ describe.each(databases)('the output gate beside a server on $name', ({ name, ma
     expect(here.github.statuses(repo, sha(`head of ${number}`), context)).toHaveLength(1)
   })
 
-  /** What a bot does that posts by itself. */
+  /** The steps of a bot that posts its own comment. */
   async function publishOnce(bot: Holdfast, gate: Gate): Promise<boolean> {
     const { published } = await bot.ensureNotPublished(gate.runKey)
     if (published) return false

@@ -6,8 +6,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { newPullRequest, sha } from './client.ts'
-import { GitHubPlace, repo, type AnchoredRun, type DeliveryJson } from './github-place.ts'
-import { databases, type Place } from './place.ts'
+import { ScenarioGitHub, repo, type AnchoredRun, type DeliveryJson } from './scenario-github.ts'
+import { databases, type ServerData } from './server-data.ts'
 import { Server } from './server.ts'
 import { until } from './until.ts'
 
@@ -16,12 +16,12 @@ vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
 
 const statuses = 'POST /repos/{owner}/{repo}/statuses/{sha}'
 
-describe.each(databases)('away on $name', ({ makePlace }) => {
-  let here: GitHubPlace
+describe.each(databases)('away on $name', ({ makeData }) => {
+  let here: ScenarioGitHub
   beforeEach(async () => {
-    const place = await makePlace()
-    writeFileSync(join(place.folder, 'holdfast.config.ts'), 'export default { runs: {} }')
-    here = await GitHubPlace.open(place)
+    const serverData = await makeData()
+    writeFileSync(join(serverData.folder, 'holdfast.config.ts'), 'export default { runs: {} }')
+    here = await ScenarioGitHub.open(serverData)
   })
   afterEach(() => here.close())
 
@@ -51,7 +51,7 @@ describe.each(databases)('away on $name', ({ makePlace }) => {
     expect(all.map(({ status }) => status)).toEqual(['SENT', 'SENT'])
   })
 
-  it('what was reported stays reported: no second status after a restart', async () => {
+  it('a status that was written is not written again after a restart', async () => {
     await here.start()
     here.pull(6)
     await here.server.admin.complete(await here.claim(6))
@@ -60,7 +60,7 @@ describe.each(databases)('away on $name', ({ makePlace }) => {
     const before = here.github.requests.length
     expect(await here.server.stop()).toBe(0)
     await here.start()
-    // Something else that is published shows that it is at work again.
+    // Another publication shows that the server works again.
     here.pull(7)
     await here.server.admin.complete(await here.claim(7))
     await here.statusBecomes('head of 7', 'success')
@@ -74,7 +74,7 @@ describe.each(databases)('away on $name', ({ makePlace }) => {
     expect(here.github.count(statuses)).toBe(statesOf(6).length + statesOf(7).length)
   })
 
-  it('GitHub away for the whole run: afterwards all is there, and only how it ended', async () => {
+  it('GitHub away for the whole run: afterwards only the end of the run is published', async () => {
     await here.start()
     here.pull(8)
     here.pull(9)
@@ -118,19 +118,19 @@ describe.each(databases)('away on $name', ({ makePlace }) => {
   })
 })
 
-describe.each(databases)('the sandbox on $name', ({ makePlace }) => {
-  let place: Place
+describe.each(databases)('the sandbox on $name', ({ makeData }) => {
+  let serverData: ServerData
   let server: Server
   const start = async (): Promise<void> => {
-    server = await Server.start(place, { HOLDFAST_CONFIRM_DELAY_MS: '200' })
+    server = await Server.start(serverData, { HOLDFAST_CONFIRM_DELAY_MS: '200' })
   }
   beforeEach(async () => {
-    place = await makePlace()
+    serverData = await makeData()
     await start()
   })
   afterEach(async () => {
     await server.kill()
-    await place.remove()
+    await serverData.remove()
   })
 
   const deliveries = async (query: string): Promise<readonly DeliveryJson[]> =>
@@ -141,7 +141,7 @@ describe.each(databases)('the sandbox on $name', ({ makePlace }) => {
       (all) => all.length === count && all.every(({ status }) => status === 'SENT'),
     )
 
-  it('publishes to the GitHub it brings along', async () => {
+  it('publishes to the built-in simulated GitHub', async () => {
     const held = (await server.admin.claim(newPullRequest()('a'))).body
     await sent(held.run.id, 2)
     await server.admin.complete(held, 'succeeded', { summary: 'In the sandbox.' })
@@ -153,7 +153,7 @@ describe.each(databases)('the sandbox on $name', ({ makePlace }) => {
     expect(names.toSorted()).toEqual(['anchor', 'status'])
   })
 
-  it('goes on after a restart, which its GitHub forgot', async () => {
+  it('continues after a restart, although its simulated GitHub is new', async () => {
     const held = (await server.admin.claim(newPullRequest()('a'))).body
     await sent(held.run.id, 2)
     expect(await server.stop()).toBe(0)

@@ -1,14 +1,14 @@
 /**
- * Goal: whoever operates a server sees what was published, what was not and why, and can send it
- * again, leave it, or say that it is there.
+ * Goal: an operator sees what was published, what was not and why, and can retry, skip or confirm
+ * it.
  * Method: a real server beside a simulated GitHub that refuses what the test names.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { sha, type Body } from './client.ts'
-import { context, GitHubPlace, repo, type DeliveryJson } from './github-place.ts'
-import { databases } from './place.ts'
+import { context, ScenarioGitHub, repo, type DeliveryJson } from './scenario-github.ts'
+import { databases } from './server-data.ts'
 import { adminToken, Command } from './server.ts'
 import { until } from './until.ts'
 
@@ -18,15 +18,15 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 const comments = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments'
 const statuses = 'POST /repos/{owner}/{repo}/statuses/{sha}'
 
-describe.each(databases)('operating the outbox on $name', ({ makePlace }) => {
-  let here: GitHubPlace
+describe.each(databases)('operating the outbox on $name', ({ makeData }) => {
+  let here: ScenarioGitHub
   beforeAll(async () => {
-    const place = await makePlace()
-    writeFileSync(join(place.folder, 'holdfast.config.ts'), 'export default { runs: {} }')
-    here = await GitHubPlace.open(place)
+    const serverData = await makeData()
+    writeFileSync(join(serverData.folder, 'holdfast.config.ts'), 'export default { runs: {} }')
+    here = await ScenarioGitHub.open(serverData)
     await here.start({ HOLDFAST_WRITES_PER_MINUTE: '600', HOLDFAST_WRITES_PER_HOUR: '9000' })
   })
-  // What one test left on its way must not meet the refusals of the next.
+  // Open deliveries of one test must not meet the refusals of the next.
   afterEach(() => here.published())
   afterAll(() => here.close())
 
@@ -56,7 +56,7 @@ describe.each(databases)('operating the outbox on $name', ({ makePlace }) => {
     return body.items.map(({ type }) => type)
   }
 
-  it('lists what there is and shows each try', async () => {
+  it('lists all deliveries and shows each attempt', async () => {
     const number = newPull()
     here.github.faults.add({ on: { route: statuses }, fault: here.github.faults.serverError(500) })
     const held = await here.claim(number)
@@ -83,7 +83,7 @@ describe.each(databases)('operating the outbox on $name', ({ makePlace }) => {
     await here.server.admin.complete(held)
   })
 
-  it('a refused one is given up, told, and sent again on demand', async () => {
+  it('a refused delivery is given up, reported, and sent again on request', async () => {
     const number = newPull()
     refused(comments)
     const held = await here.claim(number)
@@ -113,7 +113,7 @@ describe.each(databases)('operating the outbox on $name', ({ makePlace }) => {
     await here.server.admin.complete(held)
   })
 
-  it('many at once, by filter, and only those', async () => {
+  it('many are retried at once by filter, and no others', async () => {
     const pulls = [newPull(), newPull(), newPull()]
     const fault = refused(statuses, 3)
     const held = await Promise.all(pulls.map((number) => here.claim(number)))
@@ -134,7 +134,7 @@ describe.each(databases)('operating the outbox on $name', ({ makePlace }) => {
     await Promise.all(held.map((each) => here.server.admin.complete(each)))
   })
 
-  it('one is left as it is, with the reason; what comes next is shown again', async () => {
+  it('a delivery is skipped with a reason; the next version is sent again', async () => {
     const number = newPull()
     refused(comments)
     const held = await here.claim(number)
@@ -149,12 +149,12 @@ describe.each(databases)('operating the outbox on $name', ({ makePlace }) => {
     await here.anchorSays(number, 'All the same.')
   })
 
-  it('one that a person has seen there is taken as sent', async () => {
+  it('a delivery that a person has seen on GitHub is confirmed as sent', async () => {
     const number = newPull()
     refused(comments)
     const held = await here.claim(number)
     const failed = await closed(held, 'anchor')
-    // GitHub refused it and has it all the same: as it was sent, with its marker.
+    // GitHub answered with a refusal but has the comment, as it was sent, with its marker.
     const { body } = here.github.requests.findLast(({ route }) => route === comments)!
     const { body: text } = body as { readonly body: string }
     const made = here.github.commentAs('the-bot', repo, number, text)
@@ -170,7 +170,7 @@ describe.each(databases)('operating the outbox on $name', ({ makePlace }) => {
     expect((await here.anchorSays(number, 'In the same place.')).id).toBe(made.id)
   })
 
-  it('budgets: what was used, and who is blocked until when', async () => {
+  it('budgets show what was used, and who is blocked until when', async () => {
     const number = newPull()
     const { items } = (await here.server.admin.get('/v1/budgets')).body as unknown as {
       items: readonly object[]
@@ -193,7 +193,7 @@ describe.each(databases)('operating the outbox on $name', ({ makePlace }) => {
     )
     expect(waits.tries).toBe(0)
     const env = { HOLDFAST_URL: here.server.url, HOLDFAST_TOKEN: adminToken }
-    const listed = await new Command(here.place, ['budgets', '--json'], env).ended
+    const listed = await new Command(here.serverData, ['budgets', '--json'], env).ended
     expect(listed.code).toBe(0)
     await here.anchorSays(number, 'running')
     await here.server.admin.complete(held)
@@ -205,15 +205,16 @@ describe.each(databases)('operating the outbox on $name', ({ makePlace }) => {
     const held = await here.claim(number)
     const failed = await closed(held, 'anchor')
     const through = { HOLDFAST_URL: here.server.url, HOLDFAST_TOKEN: adminToken }
-    const shown = await new Command(here.place, ['deliveries', 'show', failed.id], through).ended
+    const shown = await new Command(here.serverData, ['deliveries', 'show', failed.id], through)
+      .ended
     expect(shown).toMatchObject({ code: 0 })
     expect(shown.stdout).toContain('FAILED')
     const straight = { HOLDFAST_ADMIN_TOKEN: adminToken }
-    const retried = await new Command(here.place, ['deliveries', 'retry', failed.id], straight)
+    const retried = await new Command(here.serverData, ['deliveries', 'retry', failed.id], straight)
       .ended
     expect(retried.stderr).toBe('')
     expect(retried.code).toBe(0)
-    // The server beside it finds what another process has opened.
+    // The running server finds what another process has reopened.
     await here.anchorSays(number, 'running')
     await here.server.admin.complete(held)
   })

@@ -1,15 +1,15 @@
 /**
- * Goal: a run's life shows on GitHub: one comment that is edited in place and one status per
- * commit, from the webhook that starts it to whatever ends it.
+ * Goal: GitHub shows the progress of a run: one comment that is edited in place and one status per
+ * commit, from the webhook that starts it to its end.
  * Method: a real server between a simulated GitHub that sends signed webhooks and a worker that
- * leases over HTTP; what shows is read from GitHub's own state.
+ * leases over HTTP. The test reads GitHub's own state.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { sha, type Body } from './client.ts'
-import { context, GitHubPlace, repo, type AnchoredRun } from './github-place.ts'
-import { databases } from './place.ts'
+import { context, ScenarioGitHub, repo, type AnchoredRun } from './scenario-github.ts'
+import { databases } from './server-data.ts'
 import { Command } from './server.ts'
 import { until } from './until.ts'
 
@@ -30,12 +30,12 @@ const config = `export default {
 }
 `
 
-describe.each(databases)('publishing on $name', ({ name, makePlace }) => {
-  let here: GitHubPlace
+describe.each(databases)('publishing on $name', ({ name, makeData }) => {
+  let here: ScenarioGitHub
   beforeAll(async () => {
-    const place = await makePlace()
-    writeFileSync(join(place.folder, 'holdfast.config.ts'), config)
-    here = await GitHubPlace.open(place)
+    const serverData = await makeData()
+    writeFileSync(join(serverData.folder, 'holdfast.config.ts'), config)
+    here = await ScenarioGitHub.open(serverData)
     await here.start({ HOLDFAST_PUBLIC_URL: 'https://holdfast.example' })
   })
   afterAll(() => here.close())
@@ -91,7 +91,7 @@ describe.each(databases)('publishing on $name', ({ name, makePlace }) => {
     expect(deliveries.map(({ status }) => status)).toEqual(['SENT', 'SENT'])
   })
 
-  it('fifty reports: the last one always shows', async () => {
+  it('fifty reports: the last one is always shown', async () => {
     const number = newPull()
     const held = await lease(await here.claimedRun(number))
     for (let n = 1; n <= 50; n += 1) await report(held, `file ${n} of 50`)
@@ -149,7 +149,7 @@ describe.each(databases)('publishing on $name', ({ name, makePlace }) => {
     const failed = await here.anchorSays(number, 'It broke.')
     await here.statusBecomes(`head of ${number}`, 'failure')
     const env = { HOLDFAST_URL: here.server.url, HOLDFAST_TOKEN: 'an-admin-token-for-scenarios' }
-    const done = await new Command(here.place, ['runs', 'rerun', run.id], env).ended
+    const done = await new Command(here.serverData, ['runs', 'rerun', run.id], env).ended
     expect(done).toMatchObject({ code: 0 })
     const again = await here.anchorSays(number, 'waiting for a worker')
     expect(again.id).toBe(failed.id)
@@ -161,7 +161,7 @@ describe.each(databases)('publishing on $name', ({ name, makePlace }) => {
     expect(states).toEqual(['pending', 'failure', 'pending', 'success'])
   })
 
-  it('somebody deletes the comment: it is made anew once, and the run knows where', async () => {
+  it('somebody deletes the comment: it is recreated once, and the run has its URL', async () => {
     const number = newPull()
     const held = await lease(await here.claimedRun(number))
     const first = await here.anchorSays(number, 'review: running')
@@ -179,7 +179,7 @@ describe.each(databases)('publishing on $name', ({ name, makePlace }) => {
     expect(here.github.allComments(repo, number)).toHaveLength(2)
   })
 
-  it('what the rules left out says so, without a comment', async () => {
+  it('a run that the rules skip shows that, without a comment', async () => {
     numbers += 1
     const headSha = sha(`head of ${numbers}`)
     here.github.addPull(repo, {
@@ -215,12 +215,12 @@ describe.each(databases)('publishing on $name', ({ name, makePlace }) => {
       async () => here.github.comments(repo, number).map(({ body }) => body),
       (bodies) => bodies.some((body) => body.includes(`${type}: ${headline}`)),
     )
-    // One of this type beside the one of the type that webhooks start.
+    // A run of this type, besides the one that the webhook starts.
     expect(anchors).toHaveLength(2)
     expect((await here.run(claimed.run.id)).error?.code).toBe(code)
   })
 
-  it('nobody ever takes it: no worker', async () => {
+  it('a run that no worker takes ends with the status "No worker"', async () => {
     const number = newPull()
     await here.claim(number, `head of ${number}`, { type: 'hasty', lease: false })
     await here.statusBecomes(`head of ${number}`, 'error', 'holdfast/hasty')
@@ -228,9 +228,9 @@ describe.each(databases)('publishing on $name', ({ name, makePlace }) => {
     expect(last?.description).toMatch(/^No worker/)
   })
 
-  it('a comment for each run where the type says so, and no status', async () => {
+  it('a comment for each run if the type says so, and no status', async () => {
     numbers += 1
-    // The rules leave it out, so that no other type writes there.
+    // The rules skip this title, so that no other type writes there.
     here.github.addPull(repo, {
       number: numbers,
       headSha: sha(`two of ${numbers}`),

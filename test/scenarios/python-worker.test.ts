@@ -1,36 +1,36 @@
 /**
  * Goal: the Python worker of the guide does what the guide says.
- * Method: the real program against a real server: it finishes one run, and under the next one a
- * newer head is claimed, which it hears of and then works on.
+ * Method: the real program against a real server. It finishes one run; during the next one a newer
+ * head is claimed, which it learns of and then works on.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { databases, type Place } from './place.ts'
+import { databases, type ServerData } from './server-data.ts'
 import { Server } from './server.ts'
 import { until } from './until.ts'
 
 const program = join(import.meta.dirname, '..', '..', 'examples', 'worker.py')
 const [sqlite] = databases
 
-let place: Place
+let serverData: ServerData
 let server: Server
 let worker: ChildProcess | undefined
 
 beforeEach(async () => {
   if (sqlite === undefined) throw new Error('there is no database to try it on')
-  place = await sqlite.makePlace()
-  server = await Server.start(place)
+  serverData = await sqlite.makeData()
+  server = await Server.start(serverData)
 })
 
 afterEach(async () => {
   worker?.kill('SIGKILL')
   await server.stop()
-  await place.remove()
+  await serverData.remove()
 })
 
-it('finishes a run, drops one that a newer head overtook, and takes up the newer', async () => {
+it('finishes a run, drops one that a newer head superseded, and works on the newer', async () => {
   const token = (await server.admin.call('POST', '/v1/tokens', { scope: 'worker' })).body.token
   const claim = (pr: number, head: string) =>
     server.admin.call('POST', '/v1/runs', {

@@ -1,29 +1,29 @@
 /**
  * Goal: nothing that was answered is lost, whether the server is asked to stop or is killed, and
- * holders do not pay for its absence.
+ * holders do not lose their runs by its absence.
  */
 import { readdirSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { newPullRequest, type Body } from './client.ts'
-import { databases, publishNothing, type Place } from './place.ts'
+import { databases, publishNothing, type ServerData } from './server-data.ts'
 import { Command, Server } from './server.ts'
 import { until, untilPast } from './until.ts'
 
-describe.each(databases)('a server that goes and comes back on $name', ({ name, makePlace }) => {
-  let place: Place
+describe.each(databases)('a server that goes and comes back on $name', ({ name, makeData }) => {
+  let serverData: ServerData
   let server: Server
   const start = async (env: Readonly<Record<string, string>> = {}): Promise<void> => {
-    server = await Server.start(place, env)
+    server = await Server.start(serverData, env)
   }
   beforeEach(async () => {
-    place = await makePlace()
+    serverData = await makeData()
   })
   afterEach(async () => {
     await server.kill()
-    await place.remove()
+    await serverData.remove()
   })
 
-  it('a hundred completions, then a kill: all are there, and no file is left over', async () => {
+  it('a hundred completions, then a kill: all are stored, and no file is left over', async () => {
     await start()
     const numbers = Array.from({ length: 100 }, (_, n) => n)
     const held = await Promise.all(
@@ -41,7 +41,7 @@ describe.each(databases)('a server that goes and comes back on $name', ({ name, 
     for (const [n, run] of runs.entries()) {
       expect(run).toMatchObject({ state: 'succeeded', summary: `summary ${n}`, result: { n } })
     }
-    const files = readdirSync(place.folder).filter(
+    const files = readdirSync(serverData.folder).filter(
       (file) => !/^(holdfast\.db|admin|webhook)/.test(file),
     )
     expect(files).toEqual([])
@@ -71,7 +71,7 @@ describe.each(databases)('a server that goes and comes back on $name', ({ name, 
     await start()
     const ask = { worker: 'w', types: ['nothing'], wait_ms: 30_000 }
     const waiting = server.admin.post('/v1/runs/lease', ask)
-    // Answered after it on a connection of its own: by now the server has the waiting one in hand.
+    // This answer came later on another connection, so the server has the waiting request by now.
     await server.admin.get('/v1/runs')
     const firstAnswer = Promise.withResolvers<void>()
     const sent = Array.from({ length: 300 }, async (_, n) => {
@@ -109,23 +109,23 @@ describe.each(databases)('a server that goes and comes back on $name', ({ name, 
     const other = await server.admin.post('/v1/runs', newPullRequest()('a'), headers)
     expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
     expect((await server.admin.complete(again.body)).status).toBe(200)
-    const anew = await server.admin.post('/v1/runs', claim, headers)
-    expect(anew).toMatchObject({ status: 200, body: { reason: 'duplicate', lease: null } })
+    const repeated = await server.admin.post('/v1/runs', claim, headers)
+    expect(repeated).toMatchObject({ status: 200, body: { reason: 'duplicate', lease: null } })
   }, 60_000)
 
-  it('a token made by the command line beside it works at once', async () => {
+  it('a token that the command line creates beside it works at once', async () => {
     await start()
-    const made = await new Command(place, ['token', 'create', '--scope', 'read']).ended
+    const made = await new Command(serverData, ['token', 'create', '--scope', 'read']).ended
     expect(made.code).toBe(0)
     const reader = server.as(made.stdout.trim())
     expect((await reader.get('/v1/runs')).status).toBe(200)
     expect((await reader.claim(newPullRequest()('a'))).status).toBe(403)
   }, 60_000)
 
-  it('a second server is welcome on a server’s database and refused on a file', async () => {
+  it('a second server is accepted on PostgreSQL and refused on a SQLite file', async () => {
     await start()
     if (name === 'PostgreSQL') {
-      const second = await Server.start(place)
+      const second = await Server.start(serverData)
       const claim = newPullRequest()('a')
       const answers = await Promise.all([server.admin.claim(claim), second.admin.claim(claim)])
       expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 201])
@@ -133,7 +133,8 @@ describe.each(databases)('a server that goes and comes back on $name', ({ name, 
       return
     }
     const env = { HOLDFAST_ADMIN_TOKEN: 'another-admin-token' }
-    const { code, stdout, stderr } = await new Command(place, ['serve', '--port', '0'], env).ended
+    const { code, stdout, stderr } = await new Command(serverData, ['serve', '--port', '0'], env)
+      .ended
     expect(code).toBe(1)
     expect(stdout).toBe('')
     expect(stderr).toMatch(/another|already|in use/i)
@@ -142,7 +143,7 @@ describe.each(databases)('a server that goes and comes back on $name', ({ name, 
   }, 60_000)
 
   it('what is past its retention is purged at the start, and nothing else', async () => {
-    publishNothing(place)
+    publishNothing(serverData)
     await start()
     const day = 24 * 60 * 60 * 1000
     const claim = async (): Promise<Body> => (await server.admin.claim(newPullRequest()('a'))).body
@@ -156,7 +157,7 @@ describe.each(databases)('a server that goes and comes back on $name', ({ name, 
     for (const each of [finished, recent]) await server.admin.complete(each)
     expect(await server.stop()).toBe(0)
     const age = (run: Body, days: number) =>
-      place.tamper(
+      serverData.tamper(
         `UPDATE run SET created_at = created_at - ${days * day},
           finished_at = finished_at - ${days * day} WHERE id = '${run.run.id}'`,
       )
@@ -189,9 +190,9 @@ describe.each(databases)('a server that goes and comes back on $name', ({ name, 
     for (const kept of [recent, running, young]) expect(await status(kept)).toBe(200)
   }, 60_000)
 
-  it('an error nobody expected is a 500 with its request id and nothing from inside', async () => {
+  it('an unexpected error is a 500 with its request id and no internals', async () => {
     await start()
-    await place.tamper('DROP TABLE run')
+    await serverData.tamper('DROP TABLE run')
     const { status, headers, body, text } = await server.admin.get('/v1/runs')
     expect(status).toBe(500)
     expect(body).toMatchObject({ status: 500, code: 'internal_error' })

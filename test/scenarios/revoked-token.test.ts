@@ -6,25 +6,25 @@
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { sha } from './client.ts'
-import { onPostgres, publishNothing, type Place } from './place.ts'
+import { onPostgres, publishNothing, type ServerData } from './server-data.ts'
 import { Server } from './server.ts'
 import { until } from './until.ts'
 
 // Real servers, perhaps on a busy machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
-let place: Place
+let serverData: ServerData
 let here: Server
 let there: Server
 beforeAll(async () => {
-  place = await onPostgres()
-  publishNothing(place)
-  here = await Server.start(place)
-  there = await Server.start(place)
+  serverData = await onPostgres()
+  publishNothing(serverData)
+  here = await Server.start(serverData)
+  there = await Server.start(serverData)
 })
 afterAll(async () => {
   await Promise.all([here.stop(), there.stop()])
-  await place.remove()
+  await serverData.remove()
 })
 
 async function makeToken(scope: string): Promise<{ readonly id: string; readonly token: string }> {

@@ -1,13 +1,13 @@
 /**
- * A real `holdfast serve` in a process of its own, spoken to over real HTTP. It is given nothing of
- * this process's environment, so that a shell's tokens cannot change what is tested.
+ * A real `holdfast serve` in its own process, used over real HTTP. It gets nothing of this
+ * process's environment, so that tokens of a shell cannot change the test.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PublishingRules } from '../../src/domain/outbox/schedule.ts'
 import { Client } from './client.ts'
-import type { Place } from './place.ts'
+import type { ServerData } from './server-data.ts'
 
 const repository = join(import.meta.dirname, '..', '..')
 const node = join(repository, 'node_modules', '.bin', 'node')
@@ -17,7 +17,7 @@ const startMsMax = 60_000
 
 export const adminToken = 'an-admin-token-for-scenarios'
 
-/** Waits that a test would have to sit out, as the environment of a server that has others. */
+/** The environment of a server with other waits, so that a test need not wait so long. */
 export function publishingBy(rules: Partial<PublishingRules>): Readonly<Record<string, string>> {
   return { TEST_PUBLISHING_RULES: JSON.stringify(rules) }
 }
@@ -28,7 +28,7 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** The variables that make no difference to what is tested. */
+/** Variables that do not influence the test. */
 function ofTheMachine(...names: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, process.env[name] ?? '']))
 }
@@ -40,11 +40,15 @@ export class Command {
   #stdout = ''
   #stderr = ''
 
-  constructor(place: Place, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  constructor(
+    serverData: ServerData,
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+  ) {
     const started = 'TEST_PUBLISHING_RULES' in env ? impatientProgram : program
     this.child = spawn(node, [started, ...args], {
-      cwd: place.folder,
-      env: { ...ofTheMachine('PATH', 'TMPDIR', 'NODE_COMPILE_CACHE'), ...place.env, ...env },
+      cwd: serverData.folder,
+      env: { ...ofTheMachine('PATH', 'TMPDIR', 'NODE_COMPILE_CACHE'), ...serverData.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.child.stdout?.on('data', (text) => (this.#stdout += String(text)))
@@ -57,7 +61,7 @@ export class Command {
     })
   }
 
-  /** What the pattern captures on standard output, as soon as it is there. */
+  /** What the pattern captures on standard output, as soon as it is printed. */
   async printed(pattern: RegExp): Promise<string> {
     const found = Promise.withResolvers<string>()
     const look = (): void => {
@@ -86,11 +90,11 @@ export class Server {
   }
 
   static async start(
-    place: Place,
+    serverData: ServerData,
     env: Readonly<Record<string, string>> = {},
     port = '0',
   ): Promise<Server> {
-    const command = new Command(place, ['serve', '--port', port], {
+    const command = new Command(serverData, ['serve', '--port', port], {
       HOLDFAST_ADMIN_TOKEN: adminToken,
       HOLDFAST_LOG_LEVEL: 'error',
       ...env,
@@ -98,7 +102,7 @@ export class Server {
     try {
       return new Server(command, await command.printed(/^holdfast listening on (http:\S+)$/m))
     } catch (error) {
-      // Nobody else knows of it.
+      // No other program knows the port.
       command.child.kill('SIGKILL')
       throw error
     }
@@ -112,13 +116,13 @@ export class Server {
     return new Client(this.url, token)
   }
 
-  /** As an operator stops it; answers its exit code. */
+  /** Stops it as an operator does. Returns its exit code. */
   async stop(): Promise<number | null> {
     this.command.child.kill('SIGTERM')
     return (await this.command.ended).code
   }
 
-  /** As a power cut would. */
+  /** Kills it, as a power cut would. */
   async kill(): Promise<void> {
     this.command.child.kill('SIGKILL')
     await this.command.ended

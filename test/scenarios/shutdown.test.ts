@@ -6,27 +6,27 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { databases, type Place } from './place.ts'
+import { databases, type ServerData } from './server-data.ts'
 import { adminToken, Server } from './server.ts'
 
-let place: Place
-let otherPlace: Place
+let serverData: ServerData
+let otherPlace: ServerData
 let server: Server
 let socket: Socket | null = null
 beforeEach(async () => {
   const [sqlite] = databases
   if (sqlite === undefined) throw new Error('there is no database to test on')
-  place = await sqlite.makePlace()
-  otherPlace = await sqlite.makePlace()
+  serverData = await sqlite.makeData()
+  otherPlace = await sqlite.makeData()
 })
 afterEach(async () => {
   socket?.destroy()
   await server.kill()
-  await place.remove()
+  await serverData.remove()
   await otherPlace.remove()
 })
 
-/** Resolves when the server has it in hand: it asks for the body, of which nothing ever comes. */
+/** Resolves when the server has the request: it asks for the body, which never comes. */
 async function beginRequest(url: string): Promise<Socket> {
   const { hostname, port } = new URL(url)
   const begun = connect(Number(port), hostname)
@@ -50,7 +50,7 @@ async function beginRequest(url: string): Promise<Socket> {
 const shortMs = 250
 
 it('a server gives up on open requests after HOLDFAST_SHUTDOWN_MS, with exit code 1', async () => {
-  server = await Server.start(place, { HOLDFAST_SHUTDOWN_MS: String(shortMs) })
+  server = await Server.start(serverData, { HOLDFAST_SHUTDOWN_MS: String(shortMs) })
   socket = await beginRequest(server.url)
   expect(await server.stop()).toBe(1)
   const { stderr } = await server.command.ended
@@ -58,13 +58,13 @@ it('a server gives up on open requests after HOLDFAST_SHUTDOWN_MS, with exit cod
 }, 60_000)
 
 it('a longer time lets the same request finish, and the exit code is 0', async () => {
-  server = await Server.start(place, { HOLDFAST_SHUTDOWN_MS: '50000' })
+  server = await Server.start(serverData, { HOLDFAST_SHUTDOWN_MS: '50000' })
   const hasty = await Server.start(otherPlace, { HOLDFAST_SHUTDOWN_MS: String(shortMs) })
   try {
     socket = await beginRequest(server.url)
     const other = await beginRequest(hasty.url)
     const code = server.stop()
-    // Asked to stop later, this one has given up: so the first waits for longer.
+    // This server was asked to stop later and has already given up, so the first one waits longer.
     expect(await hasty.stop()).toBe(1)
     other.destroy()
     const answer = once(socket, 'data')

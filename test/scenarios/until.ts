@@ -1,4 +1,4 @@
-/** Asks again and again until the answer fits; fails with the last answer when it never does. */
+/** Asks repeatedly until the answer fits. Fails with the last answer if none does. */
 import { setTimeout as pause } from 'node:timers/promises'
 
 const askEveryMs = 50

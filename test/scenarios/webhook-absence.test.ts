@@ -1,7 +1,7 @@
 /**
- * Goal: what was answered 2xx becomes one run whatever happens to the server, and what was refused
- * is taken when it is sent again.
- * Method: real servers that are stopped, killed, or lose their database under deliveries.
+ * Goal: a webhook that was answered 2xx becomes one run, whatever happens to the server, and a
+ * refused one is accepted when it is sent again.
+ * Method: real servers that are stopped, killed, or lose their database while webhooks arrive.
  */
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -9,25 +9,25 @@ import { startRelay, type Relay } from '../chaos/relay.ts'
 import { newThread } from '../intake/payloads.ts'
 import type { Webhook } from '../intake/webhook.ts'
 import { Hooks, hookEnv, type HookAnswer } from './hooks.ts'
-import { databases, onPostgres, type Place } from './place.ts'
+import { databases, onPostgres, type ServerData } from './server-data.ts'
 import { Server } from './server.ts'
 import { until } from './until.ts'
 
-describe.each(databases)('deliveries to a server that goes on $name', ({ makePlace }) => {
-  let place: Place
+describe.each(databases)('webhooks to a server that stops, on $name', ({ makeData }) => {
+  let serverData: ServerData
   let server: Server
   let hooks: Hooks
   const start = async (): Promise<void> => {
-    server = await Server.start(place, hookEnv)
+    server = await Server.start(serverData, hookEnv)
     hooks = new Hooks(server)
   }
   beforeEach(async () => {
-    place = await makePlace()
+    serverData = await makeData()
     await start()
   }, 60_000)
   afterEach(async () => {
     await server.kill()
-    await place.remove()
+    await serverData.remove()
   })
 
   const deliveries = (count: number) =>
@@ -36,7 +36,7 @@ describe.each(databases)('deliveries to a server that goes on $name', ({ makePla
       return { thread, webhook: { ...thread.on('opened', 'a', 1), guid: randomUUID() } }
     })
   type Delivery = ReturnType<typeof deliveries>[number]
-  /** Null when it was not answered. */
+  /** The status; null if there was no answer. */
   const trySend = (webhook: Webhook): Promise<HookAnswer | null> =>
     hooks.send(webhook).catch(() => null)
 
@@ -51,7 +51,7 @@ describe.each(databases)('deliveries to a server that goes on $name', ({ makePla
     }
   }
 
-  it('asked to stop under deliveries it loses none, also asked twice (scenario 60)', async () => {
+  it('asked to stop, even twice, it loses no webhook (scenario 60)', async () => {
     const all = deliveries(80)
     const first = Promise.withResolvers<void>()
     const sending = all.map(async ({ webhook }) => {
@@ -76,7 +76,7 @@ describe.each(databases)('deliveries to a server that goes on $name', ({ makePla
     await expectOneRunEach(all)
   }, 60_000)
 
-  it('killed right after its answers it makes one run of each (scenario 9)', async () => {
+  it('killed right after its answers, it creates one run of each (scenario 9)', async () => {
     const all = deliveries(40)
     const answers = await Promise.all(all.map(({ webhook }) => trySend(webhook)))
     await server.kill()
@@ -85,17 +85,17 @@ describe.each(databases)('deliveries to a server that goes on $name', ({ makePla
     await expectOneRunEach(all)
   }, 60_000)
 
-  it('a delivery of before the restart is known for its retention (scenario 5)', async () => {
-    const [known, old] = deliveries(2) as [Delivery, Delivery]
-    const [first] = [await hooks.settle(known.webhook), await hooks.settle(old.webhook)]
+  it('a webhook from before a restart is known for its retention (scenario 5)', async () => {
+    const [stored, old] = deliveries(2) as [Delivery, Delivery]
+    const [first] = [await hooks.settle(stored.webhook), await hooks.settle(old.webhook)]
     expect(await server.stop()).toBe(0)
     const past = 8 * 24 * 60 * 60 * 1000
-    await place.tamper(
+    await serverData.tamper(
       `UPDATE inbox SET received_at = received_at - ${past}
         WHERE webhook_id = '${old.webhook.guid}'`,
     )
     await start()
-    expect(await hooks.send(known.webhook)).toMatchObject({
+    expect(await hooks.send(stored.webhook)).toMatchObject({
       status: 200,
       body: { decision: 'duplicate', inbox_id: first.id, run_ids: first.run_ids },
     })
@@ -111,23 +111,23 @@ describe.each(databases)('deliveries to a server that goes on $name', ({ makePla
 })
 
 describe('a server whose database goes away', () => {
-  let place: Place
+  let serverData: ServerData
   let server: Server
   let relay: Relay
   beforeEach(async () => {
-    place = await onPostgres()
+    serverData = await onPostgres()
     relay = await startRelay()
-    const url = place.env['HOLDFAST_DATABASE_URL'] ?? ''
+    const url = serverData.env['HOLDFAST_DATABASE_URL'] ?? ''
     relay.aim(url)
-    server = await Server.start(place, { ...hookEnv, HOLDFAST_DATABASE_URL: relay.url(url) })
+    server = await Server.start(serverData, { ...hookEnv, HOLDFAST_DATABASE_URL: relay.url(url) })
   }, 60_000)
   afterEach(async () => {
     await server.kill()
     await relay.close()
-    await place.remove()
+    await serverData.remove()
   })
 
-  it('answers 503 and remembers nothing, takes the redelivery (scenario 8)', async () => {
+  it('answers 503 and stores nothing, then accepts the redelivery (scenario 8)', async () => {
     const hooks = new Hooks(server)
     const [before, during] = [newThread(), newThread()]
     await hooks.settle(before.on('opened', 'a', 1))
@@ -137,7 +137,7 @@ describe('a server whose database goes away', () => {
     const refused = await hooks.send(webhook)
     expect(refused.status).toBe(503)
     expect(refused.body.code).toMatch(/^store_/)
-    relay.aim(place.env['HOLDFAST_DATABASE_URL'] ?? '')
+    relay.aim(serverData.env['HOLDFAST_DATABASE_URL'] ?? '')
     const taken = await until(
       () => hooks.send(webhook),
       ({ status }) => status !== 503,

@@ -1,6 +1,6 @@
 /**
- * Goal: the configuration's rules decide: who may start a type, and that a rule that breaks takes
- * no other type with it. Roles are asked of GitHub after the answer, and not again for every event.
+ * Goal: the configuration decides who may start a type, and a failing rule affects no other type.
+ * Holdfast asks GitHub for roles after the answer, and not again for every event.
  * Method: a real server with a configuration file, beside a GitHub that a test scripts.
  */
 import { writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startFakeApi, type FakeApi } from '../github/fake-api.ts'
 import { bot, newThread, person } from '../intake/payloads.ts'
 import { Hooks, hookEnv } from './hooks.ts'
-import { databases, type Place } from './place.ts'
+import { databases, type ServerData } from './server-data.ts'
 import { Server } from './server.ts'
 import { until } from './until.ts'
 
@@ -27,17 +27,17 @@ const config = `export default {
 }
 `
 
-describe.each(databases)('rules on $name', ({ makePlace }) => {
-  let place: Place
+describe.each(databases)('rules on $name', ({ makeData }) => {
+  let serverData: ServerData
   let server: Server
   let hooks: Hooks
   let github: FakeApi
   beforeAll(async () => {
-    place = await makePlace()
-    writeFileSync(join(place.folder, 'holdfast.config.ts'), config)
+    serverData = await makeData()
+    writeFileSync(join(serverData.folder, 'holdfast.config.ts'), config)
     github = await startFakeApi()
     github.on('GET /user', { body: { login: 'Our-Bot', id: 77 } })
-    server = await Server.start(place, {
+    server = await Server.start(serverData, {
       ...hookEnv,
       GITHUB_TOKEN: 'a-token-of-the-test',
       GITHUB_API_URL: github.url,
@@ -46,7 +46,7 @@ describe.each(databases)('rules on $name', ({ makePlace }) => {
   }, 60_000)
   afterAll(async () => {
     await server.kill()
-    await Promise.all([place.remove(), github.close()])
+    await Promise.all([serverData.remove(), github.close()])
   })
   const roleCall = ({ repository }: Thread, login: string) =>
     `GET /repositories/${repository.id}/collaborators/${login}/permission`
@@ -68,10 +68,10 @@ describe.each(databases)('rules on $name', ({ makePlace }) => {
       'sender-role',
     ],
   ])(
-    'a sender %s is told apart after the 202 and starts nothing',
-    async (_name, login, said, why) => {
+    'a sender %s is recognized after the 202 and starts nothing',
+    async (_name, login, reply, why) => {
       const thread = newThread()
-      github.on(roleCall(thread, login), said)
+      github.on(roleCall(thread, login), reply)
       const sent = await hooks.send(thread.on('opened', 'a', 1, { sender: person(login) }))
       expect(sent).toMatchObject({ status: 202, body: { decision: 'accepted' } })
       const entry = await hooks.decided(sent.body.inbox_id)
@@ -81,7 +81,7 @@ describe.each(databases)('rules on $name', ({ makePlace }) => {
     },
   )
 
-  it('a bot and an account that is gone need no question', async () => {
+  it('for a bot and a deleted account GitHub is not asked', async () => {
     const thread = newThread()
     const before = github.calls().length
     const asBot = await hooks.settle(
@@ -94,7 +94,7 @@ describe.each(databases)('rules on $name', ({ makePlace }) => {
     expect(await hooks.runs(thread.repo)).toEqual([])
   })
 
-  it('a sender of the role write starts it, and is asked about once for many events', async () => {
+  it('a sender with the role write starts it, with one question for many events', async () => {
     const thread = newThread()
     const call = roleCall(thread, 'mona')
     github.on(call, { body: { permission: 'write', role_name: 'write' } })
@@ -106,7 +106,7 @@ describe.each(databases)('rules on $name', ({ makePlace }) => {
     expect(callsOf(call)).toBe(1)
   })
 
-  it('we ourselves start nothing, under any spelling of our name', async () => {
+  it('our own account starts nothing, in any spelling of its name', async () => {
     const thread = newThread()
     for (const sender of [person('our-bot', 77), person('OUR-BOT', 77), { login: 'Our-bot' }]) {
       const sent = await hooks.send(thread.on('opened', 'a', 1, { sender }))
@@ -117,7 +117,7 @@ describe.each(databases)('rules on $name', ({ makePlace }) => {
     expect(await hooks.runs(thread.repo)).toEqual([])
   })
 
-  it('while GitHub cannot be asked it waits, and is decided when GitHub is back', async () => {
+  it('an event waits while GitHub cannot be asked, and is decided when it is back', async () => {
     const thread = newThread()
     const call = roleCall(thread, 'mona')
     github.on(call, { status: 502, body: 'bad gateway' })

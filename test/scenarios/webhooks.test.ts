@@ -1,33 +1,32 @@
 /**
  * Goal: a GitHub webhook becomes exactly one run or is decided with a reason, however it is
  * repeated, changed on the way or sent out of order.
- * Method: a real server without a configuration; one for all tests, which keep apart by
- * repositories of their own.
+ * Method: one real server without a configuration for all tests, which use different repositories.
  */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bot, newThread, person, shaOf } from '../intake/payloads.ts'
 import { signed, webhookSecret } from '../intake/webhook.ts'
 import { Hooks, hookEnv } from './hooks.ts'
-import { databases, type Place } from './place.ts'
+import { databases, type ServerData } from './server-data.ts'
 import { Server } from './server.ts'
 
 const otherSecret = 'the-secret-that-comes-after'
 
-describe.each(databases)('webhooks on $name', ({ makePlace }) => {
-  let place: Place
+describe.each(databases)('webhooks on $name', ({ makeData }) => {
+  let serverData: ServerData
   let server: Server
   let hooks: Hooks
   beforeAll(async () => {
-    place = await makePlace()
-    server = await Server.start(place, {
+    serverData = await makeData()
+    server = await Server.start(serverData, {
       GITHUB_WEBHOOK_SECRET: `${webhookSecret},${otherSecret}`,
     })
     hooks = new Hooks(server)
   }, 60_000)
   afterAll(async () => {
     await server.kill()
-    await place.remove()
+    await serverData.remove()
   })
   const stored = async (guid: string) => (await hooks.inbox(`webhook_id=${guid}`)).length
 
@@ -44,7 +43,7 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
       status: 200,
       body: { decision: 'duplicate', inbox_id: first.body.inbox_id, run_ids: [run?.id] },
     })
-    expect(await hooks.told(webhook.guid)).toEqual({
+    expect(await hooks.auditCounts(webhook.guid)).toEqual({
       'webhook.received': 1,
       'webhook.duplicate': 1,
       'webhook.processed': 1,
@@ -59,8 +58,8 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
     expect(statuses).toEqual([...Array.from({ length: 19 }, () => 200), 202])
     await hooks.decided(webhook.guid)
     expect(await hooks.runs(thread.repo)).toHaveLength(1)
-    const told = await hooks.told(webhook.guid)
-    expect(told).toMatchObject({ 'webhook.received': 1, 'webhook.duplicate': 19 })
+    const counts = await hooks.auditCounts(webhook.guid)
+    expect(counts).toMatchObject({ 'webhook.received': 1, 'webhook.duplicate': 19 })
   })
 
   it('two GUIDs of one event are one run (W4)', async () => {
@@ -79,7 +78,7 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
     expect(await hooks.runs(thread.repo)).toHaveLength(1)
   })
 
-  it('without a right signature nothing is stored, then it is taken (scenario 1, W3)', async () => {
+  it('nothing is stored with a wrong signature; a right one works (scenario 1, W3)', async () => {
     const thread = newThread()
     const right = signed({ ...thread.on('opened', 'a', 1), guid: randomUUID() })
     const { 'x-hub-signature-256': signature = '', ...bare } = right.headers
@@ -117,7 +116,7 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
     expect((await hooks.send({ ...thread.on('opened', 'a', 1), guid })).status).toBe(202)
   })
 
-  it('the signature is over the very bytes, not what they mean (scenario 3)', async () => {
+  it('the signature covers the exact bytes, not their meaning (scenario 3)', async () => {
     const thread = newThread()
     const { payload } = thread.on('opened', 'a', 1)
     const spaced = `\n  ${JSON.stringify(payload, null, 3)}\t\r\n`
@@ -129,7 +128,7 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
     expect(await hooks.runs(thread.repo)).toHaveLength(1)
   })
 
-  it('a missing or odd header of GitHub is 400, nothing is merged (scenario 7)', async () => {
+  it('a missing or invalid GitHub header is 400, and nothing is merged (scenario 7)', async () => {
     const [one, two] = [newThread(), newThread()]
     for (const thread of [one, two]) {
       const { headers, body } = signed(thread.on('opened', 'a', 1))
@@ -150,13 +149,13 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
     expect(await stored(headers['x-github-delivery'] ?? '')).toBe(0)
   })
 
-  it('both secrets are good while one replaces the other', async () => {
+  it('both secrets are valid while one replaces the other', async () => {
     for (const secret of [webhookSecret, otherSecret]) {
       expect((await hooks.send({ ...newThread().on('opened', 'a', 1), secret })).status).toBe(202)
     }
   })
 
-  it('what nothing listens to is 200 with its reason', async () => {
+  it('an event that no type listens to is 200 with its reason', async () => {
     expect(await hooks.send({ event: 'ping', payload: { zen: 'Hi.' } })).toMatchObject({
       status: 200,
       body: { decision: 'ignored', reason: 'ping', run_ids: [] },
@@ -167,7 +166,7 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
     }
   })
 
-  it('what we caused ourselves starts nothing, a bot’s is skipped (scenario 10)', async () => {
+  it('our own events start nothing, and a bot’s are skipped (scenario 10)', async () => {
     const own = newThread()
     for (const login of ['holdfast[bot]', 'Holdfast[bot]', 'HOLDFAST[BOT]']) {
       const sent = await hooks.send(own.on('opened', login, 1, { sender: bot(login) }))
@@ -185,27 +184,27 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
   })
 })
 
-describe.each(databases)('a pull request’s life on $name', ({ makePlace }) => {
-  let place: Place
+describe.each(databases)('a pull request’s life on $name', ({ makeData }) => {
+  let serverData: ServerData
   let server: Server
   let hooks: Hooks
   beforeAll(async () => {
-    place = await makePlace()
-    server = await Server.start(place, hookEnv)
+    serverData = await makeData()
+    server = await Server.start(serverData, hookEnv)
     hooks = new Hooks(server)
   }, 60_000)
   afterAll(async () => {
     await server.kill()
-    await place.remove()
+    await serverData.remove()
   })
   const states = async (repo: string) => (await hooks.runs(repo)).map(({ state }) => state)
-  /** A worker takes the pending run of this repository and keeps or ends it. */
+  /** A worker leases the pending run of this repository and keeps or ends it. */
   const lease = async (repo: string) => {
     const [run] = (await hooks.runs(repo)).filter(({ state }) => state === 'pending')
     return (await server.admin.post('/v1/runs/lease', { worker: 'w', run_id: run?.id })).body
   }
 
-  it('a push supersedes, and one that is told late is stale', async () => {
+  it('a push supersedes, and one that arrives late is stale', async () => {
     const thread = newThread()
     await hooks.settle(thread.on('opened', 'a', 1))
     const entry = await hooks.settle(
@@ -217,7 +216,7 @@ describe.each(databases)('a pull request’s life on $name', ({ makePlace }) => 
     expect(await states(thread.repo)).toEqual(['superseded', 'pending', 'skipped'])
   })
 
-  it('A → B → A by force-push: A is worked on again, or shown again when it was done', async () => {
+  it('A → B → A by force-push: A is worked on again, or shown again if finished', async () => {
     const thread = newThread()
     await hooks.settle(thread.on('opened', 'a', 1))
     await hooks.settle(thread.on('synchronize', 'b', 2))
@@ -258,7 +257,7 @@ describe.each(databases)('a pull request’s life on $name', ({ makePlace }) => 
     expect(runs[1]?.base_sha).toBe(shaOf('next'))
   })
 
-  it('closing it cancels its run, and the worker hears of it at once', async () => {
+  it('closing it cancels its run, and the worker learns of it at once', async () => {
     const thread = newThread()
     await hooks.settle(thread.on('opened', 'a', 1))
     const held = await lease(thread.repo)
@@ -273,14 +272,14 @@ describe.each(databases)('a pull request’s life on $name', ({ makePlace }) => 
     expect(reopened.outcomes).toMatchObject([{ result: 'claimed', reason: 'retry' }])
   })
 
-  it('asking for a review or for its check again runs it again', async () => {
+  it('asking for a review, or for its check again, reruns it', async () => {
     const thread = newThread()
     await hooks.settle(thread.on('opened', 'a', 1))
     const asked = { more: { requested_reviewer: person('holdfast') } }
     const early = await hooks.settle(thread.on('review_requested', 'a', 2, asked))
     expect(early.outcomes).toMatchObject([{ reason: 'duplicate' }])
     await server.admin.complete(await lease(thread.repo))
-    // It was wanted while the first round was under way: its end starts the next.
+    // It was requested while the first round was active, so the end of that round starts the next.
     expect(await hooks.runs(thread.repo)).toMatchObject([{ state: 'pending', round: 2 }])
     await server.admin.complete(await lease(thread.repo))
     const again = await hooks.settle(thread.on('review_requested', 'a', 3, asked))
@@ -317,7 +316,7 @@ describe.each(databases)('a pull request’s life on $name', ({ makePlace }) => 
     expect([...byId.values()].toSorted()).toEqual(['pending', 'superseded'])
   })
 
-  it('a deleted fork, a ghost and missing parts are decided on, with a reason', async () => {
+  it('a deleted fork, a deleted account and missing parts are decided with a reason', async () => {
     const thread = newThread()
     const { payload } = thread.on('opened', 'a', 1, { sender: { login: 'ghost' } })
     const { pull_request: pr, ...rest } = payload as { pull_request: { head: object } }

@@ -26,7 +26,7 @@ const columns = `
   WHERE c.relnamespace = 'holdfast'::regnamespace AND c.relkind = 'r'
   ORDER BY c.relname COLLATE "C", a.attnum`
 
-// Primary keys, unique, check, foreign and exclusion constraints; NOT NULL stands at its column.
+// Primary keys, unique, check, foreign and exclusion constraints; NOT NULL is shown at its column.
 const constraints = `
   SELECT c.relname AS name, 'CONSTRAINT ' || quote_ident(o.conname) || ' '
     || pg_get_constraintdef(o.oid) AS line
@@ -65,10 +65,10 @@ export async function dumpPostgres(url: string): Promise<string> {
       const own = around.filter(({ name }) => name === table).map(({ line }) => `${line};\n`)
       return [`CREATE TABLE ${table} (\n${lines.join(',\n')}\n);\n`, ...own].join('\n')
     })
-    const rest = (await ask(others)).map(
+    const otherLines = (await ask(others)).map(
       ({ name, line }) => `-- relation of kind ${name}: ${line}\n`,
     )
-    return [...tables, ...rest].join('\n')
+    return [...tables, ...otherLines].join('\n')
   } finally {
     await client.end()
   }

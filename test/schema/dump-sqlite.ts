@@ -1,6 +1,6 @@
 /**
- * The schema that the SQLite migrations lead to, as text. SQLite keeps every statement as it was
- * written, so the dump is those statements, by name.
+ * The schema that the SQLite migrations lead to, as text. SQLite stores every statement as it was
+ * written, so the dump is those statements, sorted by name.
  */
 import { DatabaseSync } from 'node:sqlite'
 import { migrateSqlite } from '../../src/stores/drivers/sqlite-schema.ts'

@@ -1,6 +1,6 @@
 /**
- * Goal: the committed schemas are what the migrations make, and both databases have the same
- * tables, columns, checks and indexes.
+ * Goal: the committed schemas are those that the migrations create, and both databases have the
+ * same tables, columns, checks and indexes.
  * Method: migrate an empty database of each kind and read its catalogue.
  */
 import pg from 'pg'
@@ -27,15 +27,15 @@ afterAll(async () => {
 
 const remedy = 'the schema has drifted from its snapshot; run `npm run schema` and commit it'
 
-it('the SQLite migrations make the committed schema', () => {
+it('the SQLite migrations create the committed schema', () => {
   expect(asSnapshot(dumpSqlite()), remedy).toBe(readSnapshot('sqlite'))
 })
 
-it('the PostgreSQL migrations make the committed schema', async () => {
+it('the PostgreSQL migrations create the committed schema', async () => {
   expect(asSnapshot(await dumpPostgres(database.url)), remedy).toBe(readSnapshot('postgres'))
 })
 
-it('migrations are numbered without holes, and alike in both databases', () => {
+it('migrations are numbered without gaps, and equally in both databases', () => {
   const names = (['sqlite', 'postgres'] as const).map((dialect) =>
     loadMigrations(dialect).map(({ version, name }) => `${version} ${name}`),
   )
@@ -45,8 +45,8 @@ it('migrations are numbered without holes, and alike in both databases', () => {
 })
 
 /**
- * PostgreSQL gives audit rows their place after the commit, in a column of its own; SQLite's ids
- * are in that order already, and every index there ends with the id.
+ * PostgreSQL numbers audit rows after the commit, in a separate column. SQLite's ids are already in
+ * that order, and every index there ends with the id.
  */
 const columnsOfPostgres = ['audit.seq']
 const indexesOfPostgres: Readonly<Record<string, string>> = {

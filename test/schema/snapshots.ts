@@ -1,4 +1,4 @@
-/** Where the committed schema of each database lies, and what stands above it. */
+/** The path of the committed schema of each database, and the text above it. */
 import { readFileSync, writeFileSync } from 'node:fs'
 
 export type Dialect = 'sqlite' | 'postgres'

@@ -1,4 +1,4 @@
-/** A program: writes sql/sqlite/schema.sql and sql/postgres/schema.sql anew. `npm run schema`. */
+/** A program: writes sql/sqlite/schema.sql and sql/postgres/schema.sql again. `npm run schema`. */
 import { startCluster } from '../postgres/cluster.ts'
 import { createDatabase } from '../postgres/create-database.ts'
 import { dumpPostgres, migrateDatabase } from './dump-postgres.ts'

@@ -11,7 +11,7 @@ import { allRoutes } from '../../src/simulator/github/routes/all-routes.ts'
 import { sendWebhooks } from '../../src/simulator/github/webhooks/send-webhooks.ts'
 import { webhookRoutes } from '../../src/simulator/github/webhooks/webhook-routes.ts'
 import { createGitHubSimulator, type GitHubEvent } from '../../src/simulator/index.ts'
-import { appKeyPem, HandClock } from '../github/github-under-test.ts'
+import { appKeyPem, ManualClock } from '../github/github-under-test.ts'
 import {
   checkAnswer,
   checkWebhook,
@@ -35,7 +35,7 @@ interface Answer {
 
 /** A GitHub with a pull request, an issue, an App and two hooks, whose answers are checked. */
 function checkedGitHub() {
-  const clock = new HandClock()
+  const clock = new ManualClock()
   const github = createGitHubSimulator({
     clock,
     app: { id: 12, slug: 'holdfast', privateKey: appKeyPem },
@@ -351,13 +351,13 @@ describe('the checker', () => {
   })
 
   it('checks the answers of a fetch, but no body that a fault has cut', async () => {
-    const said = [JSON.stringify({ ...config, colour: 'red' }), '{"url":', JSON.stringify(config)]
+    const bodies = [JSON.stringify({ ...config, colour: 'red' }), '{"url":', JSON.stringify(config)]
     const watch = watchAnswers(async () => {
-      return new Response(said.shift(), { headers: { 'content-type': json } })
+      return new Response(bodies.shift(), { headers: { 'content-type': json } })
     })
     for (const left of [2, 1, 0]) {
       await watch.fetch(asked.url)
-      expect([said.length, watch.problems.length]).toEqual([left, 1])
+      expect([bodies.length, watch.problems.length]).toEqual([left, 1])
     }
     expect(watch.problems[0]).toContain('colour')
     expect([...watch.seen]).toEqual(['GET /app/hook/config 200'])

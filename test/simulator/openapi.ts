@@ -81,9 +81,9 @@ export function checkAnswer(request: SentRequest, answer: ReceivedAnswer): strin
 
 /** A simulator that accepts more than GitHub describes would hide our mistakes. */
 function requestProblems(operation: Operation, { url, body = null }: SentRequest): string[] {
-  const known = operation.parameters.map(({ name }) => name)
+  const declared = operation.parameters.map(({ name }) => name)
   const given = [...new URL(url, 'http://github.test').searchParams.keys()]
-  const unknown = given.filter((name) => !known.includes(name))
+  const unknown = given.filter((name) => !declared.includes(name))
   const problems = unknown.map((name) => `accepted the parameter ${name}, which GitHub ignores`)
   const schema = schemaIn(operation.requestBody)
   if (body === null || body === '' || schema === undefined) return problems
@@ -205,8 +205,8 @@ function addShared($id: string, form: Form): void {
 }
 
 /**
- * OpenAPI 3.0 says `nullable` where JSON Schema has a type of its own. `close` lets an object have
- * the described fields alone; the parts of an `allOf` are closed together, at their owner.
+ * OpenAPI 3.0 has `nullable` where JSON Schema has a separate type. `close` forbids fields of an
+ * object that are not described; the parts of an `allOf` are closed together, at their owner.
  */
 function asJsonSchema(schema: unknown, home: string, close: boolean): unknown {
   if (Array.isArray(schema)) return schema.map((item) => asJsonSchema(item, home, close))

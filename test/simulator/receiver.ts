@@ -17,7 +17,7 @@ export interface Received {
 export interface Receiver {
   readonly url: string
   readonly received: readonly Received[]
-  /** Makes the answer from now on; one that never ends the response leaves it open. */
+  /** Creates the answers from now on. If it never ends the response, the request stays open. */
   answer: (response: ServerResponse) => void
   close(): Promise<void>
 }

@@ -14,8 +14,8 @@ import {
   type GitHubSimulator,
   type WebhookSender,
 } from '../../src/simulator/index.ts'
-import { appKeyPem, HandClock } from '../github/github-under-test.ts'
-import { openDoor, type Door } from '../intake/door.ts'
+import { appKeyPem, ManualClock } from '../github/github-under-test.ts'
+import { openWebhookServer, type WebhookServer } from '../intake/webhook-server.ts'
 import { webhookSecret } from '../intake/webhook.ts'
 import { startReceiver } from './receiver.ts'
 
@@ -24,26 +24,26 @@ const sha = (letter: string) => letter.repeat(40)
 const app = { id: 12, slug: 'holdfast', privateKey: appKeyPem }
 const pull = { number: 1, headSha: sha('a'), baseSha: sha('b') }
 
-let door: Door
-let clock: HandClock
+let server: WebhookServer
+let clock: ManualClock
 let github: GitHubSimulator
 let hook: WebhookSender
 
 beforeEach(async () => {
-  door = await openDoor()
-  clock = new HandClock()
+  server = await openWebhookServer()
+  clock = new ManualClock()
   // The server uses the machine's clock, and refuses events from the future.
   clock.wall = Date.now() - 60_000
   github = createGitHubSimulator({ app, clock, tokens: [{ token: 'ghp_bot', login: 'bot' }] })
   github.addRepository(name)
-  hook = sendWebhooks(github, { url: door.url, secret: webhookSecret })
+  hook = sendWebhooks(github, { url: server.url, secret: webhookSecret })
 })
-afterEach(() => door.close())
+afterEach(() => server.close())
 
 /** The inbox entry of each delivery, oldest first. */
 async function inbox(): Promise<string[]> {
   await hook.idle()
-  const entries = await door.processed()
+  const entries = await server.processed()
   return entries.toReversed().map(({ event, action, decision, reason, outcomes }) => {
     const results = outcomes.map(({ result, reason: why }) => `${result} (${why})`)
     return [`${event} ${action ?? ''}: ${decision}`, reason, ...results].filter(Boolean).join(', ')
@@ -51,7 +51,7 @@ async function inbox(): Promise<string[]> {
 }
 
 async function runs(): Promise<string[]> {
-  const { items } = await door.store.runs.list({}, { limit: 100, cursor: null })
+  const { items } = await server.store.runs.list({}, { limit: 100, cursor: null })
   return items.map(({ headSha, state }) => `${headSha?.slice(0, 1) ?? ''} ${state}`).toSorted()
 }
 
@@ -84,7 +84,7 @@ describe('a server', () => {
       'issue_comment created: ignored, no-trigger',
     ])
     expect(await runs()).toEqual(['a superseded', 'c pending'])
-    expect(door.complaints).toEqual([])
+    expect(server.complaints).toEqual([])
   })
 
   it('recognises a delivery that comes twice, and an event under two GUIDs', async () => {
@@ -102,7 +102,7 @@ describe('a server', () => {
   })
 
   it('recognises an event that two hooks send, because both use its GUID', async () => {
-    const own = sendWebhooks(github, { url: door.url, secret: webhookSecret, repo: name })
+    const own = sendWebhooks(github, { url: server.url, secret: webhookSecret, repo: name })
     github.addPull(name, pull)
     await Promise.all([hook.idle(), own.idle()])
     const [first, second] = github.hooks.log.all()
@@ -213,11 +213,11 @@ describe('a hook', () => {
   })
 
   it('is refused as a second hook of the App, or without a repository and an App', () => {
-    const options = { url: door.url, secret: webhookSecret }
+    const options = { url: server.url, secret: webhookSecret }
     expect(() => sendWebhooks(github, options)).toThrow('An App has only one hook')
     expect(() => sendWebhooks(createGitHubSimulator(), options)).toThrow('Give "repo"')
     hook.close()
-    expect(sendWebhooks(github, options).url).toBe(door.url)
+    expect(sendWebhooks(github, options).url).toBe(server.url)
   })
 
   it('sends the same GUIDs with the same random numbers', async () => {
@@ -229,7 +229,7 @@ describe('a hook', () => {
         sent.push(new Headers(init?.headers).get('x-github-delivery') ?? '')
         return new Response()
       }
-      const own = sendWebhooks(simulated, { url: door.url, secret: 'a secret', fetch: keep })
+      const own = sendWebhooks(simulated, { url: server.url, secret: 'a secret', fetch: keep })
       simulated.addPull(name, pull)
       simulated.close(name, 1)
       return own.idle().then(() => sent)

@@ -1,7 +1,7 @@
 /**
- * Time, chance, timers and the network are handed in, so that the product can run under a seed.
- * Each has one file that asks the machine for it; anywhere else in src/ the rule names what to
- * take. A plain .js file there is sent to a browser and is no part of the process.
+ * Time, randomness, timers and the network are passed in, so that the product can run with a seed.
+ * For each, only a few files may ask the machine; anywhere else in src/ the rule names what to use.
+ * A plain .js file there is sent to a browser and is not part of the process.
  */
 import ts from 'typescript'
 import { findingAt, isTest, nodesOf, type Finding, type Rule, type Source } from './source.ts'
@@ -42,7 +42,7 @@ const bans: readonly Ban[] = [
   },
   {
     names: ['fetch'],
-    // The outer edges, which hand the real network to everything else.
+    // The entry points, which pass the real network to everything else.
     homes: [
       ...['src/compose.ts', 'src/cli/main.ts', 'src/simulator/index.ts'],
       'src/library/github-access.ts',
@@ -65,24 +65,24 @@ function findingsOf(source: Source, node: ts.Node, ban: Ban): Finding[] {
   return [findingAt(source, node, message)]
 }
 
-/** What is used of the ban at this very node, or null. */
+/** The banned name that this node uses, or null. */
 function bannedUse(node: ts.Node, ban: Ban): string | null {
   if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) {
     const module = node.moduleSpecifier.text
     return ban.modules?.includes(module) === true ? `import of ${module}` : null
   }
-  if (ts.isImportSpecifier(node)) return known(ban, (node.propertyName ?? node.name).text)
-  if (ts.isPropertyAccessExpression(node)) return known(ban, memberName(node))
-  if (isReadOfGlobal(node)) return known(ban, node.text)
+  if (ts.isImportSpecifier(node)) return bannedName(ban, (node.propertyName ?? node.name).text)
+  if (ts.isPropertyAccessExpression(node)) return bannedName(ban, memberName(node))
+  if (isReadOfGlobal(node)) return bannedName(ban, node.text)
   if (isClockRead(node) && ban.names.includes('Date.now')) return 'new Date() of now'
   return null
 }
 
-function known(ban: Ban, name: string): string | null {
+function bannedName(ban: Ban, name: string): string | null {
   return ban.names.includes(name) ? name : null
 }
 
-/** `globalThis.fetch` and `crypto.randomUUID` are the bare names by another way. */
+/** `globalThis.fetch` and `crypto.randomUUID` are other spellings of the bare names. */
 function memberName(node: ts.PropertyAccessExpression): string {
   const owner = node.expression.getText()
   if (owner === 'globalThis' || owner === 'crypto') return node.name.text

@@ -1,12 +1,12 @@
 /**
- * The domain, the stores and the publisher take what a channel declares of itself and name none: a
- * channel that is known by name there is one that a new channel has to be added to.
+ * The domain, the stores and the publisher use what a channel declares and name no channel.
+ * Otherwise every new channel would have to be added there.
  */
 import { findingOnLine, isTest, type Rule } from './source.ts'
 
 const homes = ['src/domain/', 'src/stores/', 'src/outbox/']
 
-/** Those there are, and those to come. */
+/** The existing channels, and planned ones. */
 const names = /\bgithub-(comment|status|check|label|review)\b|\b(telegram|slack|e-?mail)\b/i
 
 export const channelsStayHome: Rule = (source) => {

@@ -16,7 +16,7 @@ const dialectHomes = ['src/stores/', 'src/settings/', 'src/open-store.ts']
 
 interface Import {
   readonly node: ts.Node
-  /** A path from the repository's root for our own files, else the name as written. */
+  /** A path from the repository's root for our own files, otherwise the name as written. */
   readonly target: string
 }
 
@@ -46,7 +46,7 @@ const within = (places: readonly string[], path: string): boolean =>
 
 const isProduct = (path: string): boolean => path.startsWith('src/') && !isTest(path)
 
-/** Every file is in a part of the table and imports what its row names. */
+/** Every file belongs to a part of the table and imports only what its row names. */
 export const importDirection: Rule = (source) => {
   if (!isProduct(source.path) || !source.path.endsWith('.ts')) return []
   const part = partOf(importTable, source.path)
@@ -74,7 +74,7 @@ export const storesAreNamedOnce: Rule = (source) => {
 
 const deliveriesHome = 'src/stores/verbs/outbox/store-deliveries.ts'
 
-/** Written past that file, a message could leave its run's line and let nobody go. */
+/** A message that another file wrote could leave its run's line without releasing the next one. */
 export const deliveriesAreStoredOnce: Rule = (source) => {
   if (!isProduct(source.path) || source.path === deliveriesHome) return []
   return nodesOf(source)

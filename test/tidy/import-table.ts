@@ -1,8 +1,8 @@
 /**
- * The table "Folders, in reading order" of ARCHITECTURE.md, as the rule about imports reads it: the
- * table is the rule, so that neither can say something that the other does not.
+ * The table "Folders, in reading order" of ARCHITECTURE.md. The import rule reads the table itself,
+ * so that the two cannot differ.
  *
- * What must hold: a part names only parts above it, so that no two parts can need each other.
+ * What must hold: a part names only parts above it, so that no two parts depend on each other.
  */
 
 export interface Part {
@@ -11,9 +11,9 @@ export interface Part {
   readonly places: readonly string[]
   /** Names of parts. */
   readonly parts: readonly string[]
-  /** Single files of parts that are else closed to it. */
+  /** Single files of parts that it may otherwise not import. */
   readonly files: readonly string[]
-  /** `node:*` means every one that begins so. */
+  /** `node:*` means every module that begins so. */
   readonly packages: readonly string[]
 }
 
@@ -31,11 +31,11 @@ export function readImportTable(markdown: string): readonly Part[] {
 function readRow(row: string, above: readonly Part[]): Part {
   const cells = row.split('|').map((cell) => cell.trim())
   const [name = '', where = '', , imports = '', packages = ''] = cells.slice(1)
-  const known = above.map((part) => part.name)
-  if (known.includes(name)) throw new Error(`ARCHITECTURE.md: the part ${name} has two rows`)
+  const names = above.map((part) => part.name)
+  if (names.includes(name)) throw new Error(`ARCHITECTURE.md: the part ${name} has two rows`)
   const words = listed(imports.replaceAll(/`[^`]*`/g, ''))
-  const parts = words.includes('everything above') ? known : words
-  const unknown = parts.filter((part) => !known.includes(part))
+  const parts = words.includes('everything above') ? names : words
+  const unknown = parts.filter((part) => !names.includes(part))
   if (unknown.length > 0) {
     throw new Error(`ARCHITECTURE.md: ${name} names ${unknown.join(', ')}, which is not above it`)
   }

@@ -19,7 +19,7 @@ export function missingEntries(
     .map((target) => `package.json names ${target}, which does not exist; write it or remove it`)
 }
 
-/** What is built is missing in a clone; then its source has to be there. */
+/** Built files are missing in a clone; then their source must exist. */
 function sourceFileOf(target: string): string {
   return target.replace(/^\.\/dist\/(.+?)(\.d\.ts|\.js)$/, './src/$1.ts')
 }
@@ -29,10 +29,10 @@ function targetsOf(target: ExportTarget): string[] {
   return typeof target === 'string' ? [target] : Object.values(target).flatMap(targetsOf)
 }
 
-/** The lock file must install from whatever registry a machine uses. */
+/** The lock file must work with any registry. */
 export function resolvedAddresses(lockText: string): Finding[] {
   return lockText.split('\n').flatMap((line, index) => {
-    // A package in this repository is found by its path, which is no address.
+    // A package in this repository is named by its path, which is not an address.
     if (!/^\s*"resolved": "[a-z+]+:/.test(line)) return []
     const remedy = 'run npm with --omit-lockfile-registry-resolved'
     return [`package-lock.json:${index + 1} names a registry's address; ${remedy}`]
@@ -46,8 +46,8 @@ interface LockedPackage {
 }
 
 /**
- * What is installed is what was locked: each package has its checksum, and none may run a program
- * while it is installed, which could fetch anything.
+ * Only locked packages are installed: each has its checksum, and none may run a program during its
+ * installation, which could fetch anything.
  */
 export function looseEnds(lockText: string): Finding[] {
   const { packages } = JSON.parse(lockText) as { packages: Record<string, LockedPackage> }
@@ -55,7 +55,7 @@ export function looseEnds(lockText: string): Finding[] {
     if (!path.startsWith('node_modules/') || link === true) return []
     const findings: Finding[] = []
     if (integrity === undefined) {
-      findings.push(`package-lock.json: ${path} has no integrity; run npm install anew`)
+      findings.push(`package-lock.json: ${path} has no integrity; run npm install again`)
     }
     if (hasInstallScript === true) {
       const remedy = 'use one that needs none, or do without it'

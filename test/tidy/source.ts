@@ -1,6 +1,6 @@
 /**
- * What the tidy rules look at: one source file's path, text and syntax, and how a finding is told.
- * Rules are pure functions of a Source, so that each can be shown failing on a made-up text.
+ * What the tidy rules read: the path, text and syntax of one source file, and the form of a
+ * finding. Rules are pure functions of a Source, so that each can be tested with a sample text.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -53,8 +53,8 @@ const walked = new WeakMap<Source, readonly ts.Node[]>()
 
 /** Every node of the file, parents before their children; found once for all rules. */
 export function nodesOf(source: Source): readonly ts.Node[] {
-  const known = walked.get(source)
-  if (known !== undefined) return known
+  const cached = walked.get(source)
+  if (cached !== undefined) return cached
   const nodes: ts.Node[] = []
   const add = (node: ts.Node): void => {
     nodes.push(node)

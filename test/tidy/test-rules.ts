@@ -36,7 +36,7 @@ function rootOf(node: ts.PropertyAccessExpression): string {
 const ownSeed = 'take it from test/seed.ts'
 const casesByChance = ['fc.assert', 'fc.check', 'fc.sample']
 
-/** Names that only have to differ may be random; what is tried, and when, may not. */
+/** Names that only have to differ may be random. What is tried, and when, may not. */
 export const chanceHasASeed: Rule = (source) => {
   if (!/\.test\.ts$|\.suite\.ts$|^test\//.test(source.path)) return []
   return nodesOf(source).flatMap((node) => chanceAt(source, node))
@@ -59,7 +59,9 @@ function chanceAt(source: Source, node: ts.Node): Finding[] {
   return [findingAt(source, node, `${called} without a seed; ${ownSeed}`)]
 }
 
-/** With time in the test's hands, what happens when would still depend on the machine's chance. */
+/**
+ * Even if the test controls time, random numbers of the machine would decide when things happen.
+ */
 function isHalfSeeded(node: ts.Node): boolean {
   if (!ts.isObjectLiteralExpression(node)) return false
   const given = new Map(

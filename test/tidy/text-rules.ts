@@ -1,5 +1,5 @@
 /**
- * Rules about the form of a file: its name, its length, its opening comment, what is left over.
+ * Rules about the form of a file: its name, its length, its opening comment, and leftover words.
  */
 import ts from 'typescript'
 import { findingAt, findingOnLine, isTest, nodesOf, type Rule, type Source } from './source.ts'
@@ -8,7 +8,7 @@ const columnsMax = 100
 const fileLinesMax = 400
 const functionLinesMax = 70
 
-/** Path → why it may be longer. */
+/** Path → why the file may be longer. */
 const longFiles: Readonly<Record<string, string>> = {}
 
 const linesOf = (source: Source): string[] => source.text.replace(/\n$/, '').split('\n')
@@ -28,7 +28,7 @@ export const fileLength: Rule = (source) => {
   return [findingOnLine(source, fileLinesMax + 1, message)]
 }
 
-/** Suites of tests are lists and may be long; functions that decide or do something may not. */
+/** Suites of tests are lists and may be long. Other functions may not. */
 export const functionLength: Rule = (source) => {
   if (isTest(source.path)) return []
   return nodesOf(source).flatMap((node) => {
@@ -55,7 +55,7 @@ export const kebabCaseNames: Rule = (source) => {
   return [findingOnLine(source, 1, `rename the file in kebab-case`)]
 }
 
-/** A unit test is for the file it sits beside, which says the rest. */
+/** A unit test needs no opening comment, because the file beside it has one. */
 export const opensWithComment: Rule = (source) => {
   if (source.path.startsWith('src/') && isTest(source.path)) return []
   const start = source.text.replace(/^#!.*\n/, '')

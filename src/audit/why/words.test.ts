@@ -159,7 +159,7 @@ describe('words from outside', () => {
   it.each(nasty)('%j stays on its line and contains no markup', (text) => {
     // eslint-disable-next-line no-control-regex -- it is about control characters
     const harmful = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e<>`\ud800]|\]\(/
-    for (const said of [
+    for (const cleaned of [
       cleanText(text),
       quoted(text),
       actorWords(`github:${text}`, noNames),
@@ -185,16 +185,16 @@ describe('words from outside', () => {
         content: JSON.stringify({ label: text }),
       }),
     ]) {
-      expect(said).not.toMatch(harmful)
+      expect(cleaned).not.toMatch(harmful)
     }
   })
 
   it('are cut, and never in the middle of a character', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {
-        const said = cleanText(text, 50)
-        expect(said.length).toBeLessThanOrEqual(50)
-        expect(said.isWellFormed()).toBe(true)
+        const cleaned = cleanText(text, 50)
+        expect(cleaned.length).toBeLessThanOrEqual(50)
+        expect(cleaned.isWellFormed()).toBe(true)
       }),
       { seed: 8 },
     )

@@ -136,7 +136,7 @@ describe.each(handlers)('%s takes time in proportion to the length', (_handler, 
 
 describe('time that grows', () => {
   const measured: number[] = []
-  const told = (msOf: (length: number) => number): string | null => {
+  const check = (msOf: (length: number) => number): string | null => {
     measured.length = 0
     return overgrowth((length) => {
       measured.push(length)
@@ -149,7 +149,7 @@ describe('time that grows', () => {
     ['a little faster', (length: number) => (length * Math.log2(length)) / 1000],
     ['not at all, after a slow start', () => 500],
   ])('%s passes, also at the greatest length', (_how, msOf) => {
-    expect(told(msOf)).toBeNull()
+    expect(check(msOf)).toBeNull()
     expect(Math.max(...measured)).toBe(lengthMax)
   })
 
@@ -158,7 +158,7 @@ describe('time that grows', () => {
     ['with the third power', (length: number) => length ** 3 / 1e9],
     ['twofold with each character', (length: number) => 2 ** length / 1e6],
   ])('%s is reported, and no greater length is tried', (_how, msOf) => {
-    expect(told(msOf)).toMatch(/^\d+ characters took \d+ ms, and a quarter of them \d+ ms: /)
+    expect(check(msOf)).toMatch(/^\d+ characters took \d+ ms, and a quarter of them \d+ ms: /)
     expect(Math.max(...measured.map(msOf))).toBeLessThan(2000)
   })
 })

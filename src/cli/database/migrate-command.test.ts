@@ -1,7 +1,11 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { storeWorld, type StoreWorld } from '../../../test/cli/store-world.ts'
+import { openFile } from '../../stores/drivers/sqlite-file.ts'
+import { migrateSqlite } from '../../stores/drivers/sqlite-schema.ts'
+import { loadMigrations } from '../../stores/migrations.ts'
 import { restoredLine } from './restore-words.ts'
 
 let at: StoreWorld
@@ -30,8 +34,8 @@ describe('migrate --restored', () => {
     expect((await at.command('migrate', '--restored')).stderr).toBe('')
     await at.store.upkeep.beat()
     const { code, stdout, stderr } = await at.command('migrate', '--restored', '--json')
-    const told = { restored: true, open: 0, shown: 0 }
-    expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({ code: 0, ...told })
+    const report = { restored: true, open: 0, shown: 0 }
+    expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({ code: 0, ...report })
     expect(stderr).toMatch(/^WARNING: A server was active \d+ s ago.* stop it/)
   })
 
@@ -77,4 +81,44 @@ test('a backup says which files of the data folder are not in it', async () => {
   writeFileSync(join(dataDir, 'admin-token'), 'x')
   const { stdout } = await at.command('backup', 'two.db')
   expect(stdout).toContain(`Not included: ${join(dataDir, 'admin-token')}. Copy it too.`)
+})
+
+describe('an older database', () => {
+  const folder = () => join(at.world.cwd, 'old')
+
+  /** As an older server left it that was active a moment ago. */
+  function makeOld(): void {
+    mkdirSync(folder(), { mode: 0o700 })
+    const prepare = (db: DatabaseSync) =>
+      migrateSqlite(db, loadMigrations('sqlite').slice(0, 20), 0)
+    const { writer: db, reader } = openFile(
+      join(folder(), 'holdfast.db'),
+      false,
+      prepare,
+      at.world.random,
+    )
+    reader?.close()
+    db.prepare("INSERT INTO store_state (key, value) VALUES ('alive_at', ?)").run(
+      String(at.store.now() - 3000),
+    )
+    db.close()
+  }
+
+  test('is not migrated by a command while a server is active on it', async () => {
+    makeOld()
+    const { code, stdout, stderr } = await at.command('runs', '--data-dir', folder())
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/a server was active on it \d s ago.*\n.*holdfast migrate/)
+    const { stdout: dry } = await at.command('migrate', '--dry-run', '--data-dir', folder())
+    expect(dry).toContain('would be updated from schema 20 ')
+  })
+
+  test('is migrated by its command, with a warning if a server is active', async () => {
+    makeOld()
+    const { code, stdout, stderr } = await at.command('migrate', '--data-dir', folder())
+    expect({ code, stderr }).toMatchObject({ code: 0 })
+    expect(stdout).toContain('was updated from schema 20 to ')
+    expect(stderr).toMatch(/^WARNING: A server was active \d s ago.* start the new version/)
+    expect((await at.command('runs', '--data-dir', folder())).code).toBe(0)
+  })
 })

@@ -91,8 +91,13 @@ async function apply(world: World, settings: Settings, count: number): Promise<v
   progress.show(`Applying ${count === 1 ? '1 migration' : `${count} migrations`} …`)
   try {
     await makeDatabaseFolder(settings)
-    const store = await openExisting(world, settings, true)
-    await store.close()
+    const store = await openExisting(world, settings, { make: true, migrate: true })
+    try {
+      const { aliveAt } = await store.upkeep.vitals()
+      if (isActive(aliveAt, store.now())) world.terminal.err(outdatedText(store.now() - aliveAt))
+    } finally {
+      await store.close()
+    }
   } finally {
     progress.end()
   }
@@ -109,8 +114,14 @@ async function noteRestore(world: World, settings: Settings): Promise<RestoreNot
   }
 }
 
+const secondsOf = (ms: number): number => Math.max(0, Math.round(ms / 1000))
+
+const outdatedText = (agoMs: number): string =>
+  `WARNING: A server was active ${secondsOf(agoMs)} s ago. If it is still running, stop it and ` +
+  'start the new version: it does not know the new schema.\n'
+
 const activeText = (agoMs: number): string =>
-  `WARNING: A server was active ${Math.max(0, Math.round(agoMs / 1000))} s ago, on this database ` +
+  `WARNING: A server was active ${secondsOf(agoMs)} s ago, on this database ` +
   'or on the one it was copied from. If a server was running during the restore, it may have ' +
   'sent a comment or review twice. If one is running on this database now: stop it, run this ' +
   'command again, then start it.\n'

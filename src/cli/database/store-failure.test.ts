@@ -8,7 +8,7 @@ const postgres = (url: string): { database: Database } => ({ database: { kind: '
 const away = (cause: unknown) =>
   new StoreUnavailableError('store_unreachable', 'the database cannot be reached', { cause })
 const coded = (code: string, message = code) => Object.assign(new Error(message), { code })
-const told = (url: string, cause: unknown, env = {}): string =>
+const failureFor = (url: string, cause: unknown, env = {}): string =>
   failureText(storeFailure(away(cause), postgres(url), env))
 
 describe('a PostgreSQL that cannot be used', () => {
@@ -26,7 +26,7 @@ describe('a PostgreSQL that cannot be used', () => {
     ['57P03', 'is starting or stopping', 'Try again'],
     ['XX000', 'Could not use PostgreSQL at db.test:6543: odd', 'Is PostgreSQL running there?'],
   ])('with %s leads to an error with place, cause and remedy', (code, what, remedy) => {
-    const text = told(url, coded(code, 'odd'))
+    const text = failureFor(url, coded(code, 'odd'))
     expect(text).toContain(`holdfast: `)
     expect(text).toContain(what)
     expect(text).toContain(`(${code}); the database is "ledger"`)
@@ -36,8 +36,8 @@ describe('a PostgreSQL that cannot be used', () => {
   })
 
   test('because no password is set is not called unreachable', () => {
-    const said = 'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'
-    const text = told('postgres://hf@db.test/ledger', new Error(said))
+    const driverMessage = 'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'
+    const text = failureFor('postgres://hf@db.test/ledger', new Error(driverMessage))
     expect(text).toContain('PostgreSQL at db.test:5432 needs a password for "hf", but none is set')
     expect(text).toMatch(
       /Put it into HOLDFAST_DATABASE_URL .* or into a file, .* HOLDFAST_DATABASE_URL_FILE/,
@@ -47,18 +47,18 @@ describe('a PostgreSQL that cannot be used', () => {
 
   test('leads to an error that never repeats a password, wherever it is', () => {
     const cause = new Error('no pg_hba.conf entry, tried hunter2')
-    expect(told(url, cause)).toContain('tried ***')
-    expect(told('postgres://db/x?password=hunter2', cause)).not.toContain('hunter2')
-    expect(told('postgres://db/x', cause, { PGPASSWORD: 'hunter2' })).not.toContain('hunter2')
+    expect(failureFor(url, cause)).toContain('tried ***')
+    expect(failureFor('postgres://db/x?password=hunter2', cause)).not.toContain('hunter2')
+    expect(failureFor('postgres://db/x', cause, { PGPASSWORD: 'hunter2' })).not.toContain('hunter2')
   })
 
   test('is named as the driver finds it', () => {
     const refused = coded('ECONNREFUSED')
     const env = { PGHOST: 'pg.test', PGPORT: '7', PGDATABASE: 'books', USER: 'mona' }
-    expect(told('postgres://', refused, env)).toContain('at pg.test:7')
-    expect(told('postgres://', refused, env)).toContain('the database is "books"')
-    expect(told('postgres://', refused, { USER: 'mona' })).toContain('the database is "mona"')
-    const socket = told('postgres:///x?host=/var/run/postgresql', coded('ENOENT'))
+    expect(failureFor('postgres://', refused, env)).toContain('at pg.test:7')
+    expect(failureFor('postgres://', refused, env)).toContain('the database is "books"')
+    expect(failureFor('postgres://', refused, { USER: 'mona' })).toContain('the database is "mona"')
+    const socket = failureFor('postgres:///x?host=/var/run/postgresql', coded('ENOENT'))
     expect(socket).toContain('There is no socket in /var/run/postgresql (ENOENT)')
   })
 

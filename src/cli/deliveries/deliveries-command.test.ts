@@ -112,7 +112,9 @@ describe('deliveries', () => {
     const { id } = await stored('anchor')
     at.world.terminal.columns = 80
     const { stdout } = await at.command('deliveries', 'show', id)
-    expect(stdout).toMatch(/^comment anchor of review for acme\/widgets#5\nFailed: GitHub refuses it, /)
+    expect(stdout).toMatch(
+      /^comment anchor of review for acme\/widgets#5\nFailed: GitHub refuses it, /,
+    )
     expect(stdout).toContain(`\nSend it again: holdfast deliveries retry ${id}\n`)
     expect(stdout).toMatch(/^│ 🕓 review: waiting for a worker$/m)
     expect(stdout).not.toContain('{"form"')
@@ -129,8 +131,8 @@ describe('deliveries', () => {
     const all = await at.command('deliveries', 'retry', '--all', '--channel', 'github-status')
     expect(all.stdout).toBe('1 delivery is sent again.\n')
     expect((await stored('anchor')).status).toBe('FAILED')
-    const rest = await at.command('deliveries', 'retry', '--all', '--json')
-    expect(JSON.parse(rest.stdout)).toEqual({ count: 1 })
+    const others = await at.command('deliveries', 'retry', '--all', '--json')
+    expect(JSON.parse(others.stdout)).toEqual({ count: 1 })
     const { items } = await at.store.audit.list(
       { type: 'operator.delivery_retried' },
       { limit: 10, cursor: null },
@@ -145,9 +147,9 @@ describe('deliveries', () => {
     [['retry', '--all', '--status', 'SENT'], '--status must be'],
     [['skip', 'del_1'], '--reason'],
     [['skip', 'del_1', '--reason', ' '], '--reason must not be empty'],
-  ])('%j is wrong usage', async (argv, told) => {
+  ])('%j is wrong usage', async (argv, message) => {
     const { code, stderr } = await at.command('deliveries', ...argv)
-    expect([code, stderr]).toEqual([2, expect.stringContaining(told)])
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
   })
 
   test('can be skipped with a reason, and confirmed', async () => {

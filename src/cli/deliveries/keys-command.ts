@@ -156,7 +156,7 @@ async function onStore<T>(
 ): Promise<T> {
   const settings = await settingsOf(world, parsed)
   if (make) await makeDatabaseFolder(settings)
-  const store = await openExisting(world, settings, make)
+  const store = await openExisting(world, settings, { make })
   try {
     return await work(store)
   } finally {

@@ -5,14 +5,14 @@ import { FakeWorld } from '../../../test/cli/fake-world.ts'
 import { storeWorld } from '../../../test/cli/store-world.ts'
 import { StoreUnavailableError } from '../../errors.ts'
 
-interface Told {
+interface DoctorReport {
   readonly ok: boolean
   readonly findings: readonly { check: string; level: string; remedy: string | null }[]
 }
 
 async function doctor(world: FakeWorld, ...argv: readonly string[]) {
   const code = await world.run('doctor', '--json', ...argv)
-  const report = JSON.parse(world.stdout) as Told
+  const report = JSON.parse(world.stdout) as DoctorReport
   return { code, report, of: (name: string) => report.findings.find(({ check }) => check === name) }
 }
 
@@ -98,12 +98,12 @@ describe('doctor through a server', () => {
     [() => Promise.reject(new TypeError('no')), 'could not be reached'],
     [() => Promise.resolve(new Response('<html>')), 'is it a Holdfast server?'],
     [() => Promise.resolve(Response.json({ detail: 'wrong' }, { status: 401 })), '401: wrong'],
-  ])('reports a server with a wrong answer (%#)', async (fetch, told) => {
+  ])('reports a server with a wrong answer (%#)', async (fetch, expected) => {
     const world = new FakeWorld()
     world.fetch = fetch
     const { code, report } = await doctor(world, ...argv)
     expect(code).toBe(1)
     expect(report.findings).toMatchObject([{ check: 'server', level: 'problem' }])
-    expect(JSON.stringify(report)).toContain(told)
+    expect(JSON.stringify(report)).toContain(expected)
   })
 })

@@ -49,7 +49,7 @@ async function openOperations(
   const { settings } = connection
   refuseMemory(settings)
   if (makeDatabase) await makeDatabaseFolder(settings)
-  const store = await openExisting(world, settings, makeDatabase)
+  const store = await openExisting(world, settings, { make: makeDatabase })
   const [{ storeOperations }, { makeLog }] = await Promise.all([
     import('./store-operations.ts'),
     import('../serve/log.ts'),
@@ -65,15 +65,23 @@ async function openOperations(
   })
 }
 
-/** Opens the store, even while a server uses it. `make`: a missing SQLite file is created. */
-export async function openExisting(world: World, settings: Settings, make = false): Promise<Store> {
+/**
+ * Opens the store, even while a server uses it. `make`: a missing SQLite file is created.
+ * `migrate`: an older schema is updated even while a server is active on it.
+ */
+export async function openExisting(
+  world: World,
+  settings: Settings,
+  { make = false, migrate = false }: { readonly make?: boolean; readonly migrate?: boolean } = {},
+): Promise<Store> {
   const { database } = settings
   refuseMemory(settings)
   if (database.kind === 'sqlite' && !make && !existsSync(database.path)) {
     throw noDatabase(database.path)
   }
   const { clock, random, scheduler } = world
-  return await world.openStore(settings, { clock, random, scheduler }).catch((error: unknown) => {
+  const options = { clock, random, scheduler, ...(migrate && { migrate: 'always' as const }) }
+  return await world.openStore(settings, options).catch((error: unknown) => {
     throw storeFailure(error, settings, world.env)
   })
 }

@@ -63,8 +63,8 @@ describe('times', () => {
     ['2025-11-30T12:00:00.000Z', '2025-11-30'],
     ['2026-01-31T12:10:00.000Z', 'in 10 min'],
     ['no time', 'no time'],
-  ])('%s is %s', (time, told) => {
-    expect(relativeTime(time, now)).toBe(told)
+  ])('%s is %s', (time, words) => {
+    expect(relativeTime(time, now)).toBe(words)
   })
 
   test('are shown exactly, beside how long ago they were', () => {

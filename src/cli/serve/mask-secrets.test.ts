@@ -39,9 +39,9 @@ describe.each(secrets)('%s', (_name, secret, text) => {
     const anyLine = fc.tuple(fc.string(), fc.string(), fc.dictionary(fc.string(), fc.jsonValue()))
     fc.assert(
       fc.property(anyLine, ([before, after, rest]) => {
-        const told = { ...rest, deep: [{ text: `${before} ${text} ${after}` }], end: 'of it' }
-        const masked = maskSecrets(JSON.stringify(told))
-        const back = JSON.parse(masked) as typeof told
+        const line = { ...rest, deep: [{ text: `${before} ${text} ${after}` }], end: 'of it' }
+        const masked = maskSecrets(JSON.stringify(line))
+        const back = JSON.parse(masked) as typeof line
         expect(back.deep[0]?.text).not.toContain(secret)
         expect(back.end).toBe('of it')
       }),

@@ -92,7 +92,7 @@ describe('a server that starts', () => {
   test.each([
     [{}, 'no GitHub credentials are set.'],
     [{ GITHUB_TOKEN: 't' }, 'GITHUB_WEBHOOK_SECRET is not set.'],
-  ])('says in sandbox mode what is missing (%o)', async (env, told) => {
+  ])('says in sandbox mode what is missing (%o)', async (env, reason) => {
     const world = new FakeWorld()
     world.env = { ...env }
     const exit = world.run('serve')
@@ -100,7 +100,7 @@ describe('a server that starts', () => {
     world.stop('SIGTERM')
     await exit
     expect(world.stderr).toContain('  mode            sandbox: GitHub is simulated')
-    expect(world.stderr).toContain(`                  Reason: ${told}\n`)
+    expect(world.stderr).toContain(`                  Reason: ${reason}\n`)
     expect(world.stderr).toContain('To use the real GitHub, set GITHUB_WEBHOOK_SECRET and either')
   })
 
@@ -195,14 +195,14 @@ describe('a server that starts', () => {
 
     test('says that it publishes, as whom, where webhooks go, and what comes next', async () => {
       const account = { login: 'review-bot', id: 7, appId: null, kind: 'user' } as const
-      const told = await started({ HOLDFAST_PUBLIC_URL: 'https://bot.example' }, account)
-      expect(told).not.toContain('sandbox')
-      expect(told).toContain(
+      const printed = await started({ HOLDFAST_PUBLIC_URL: 'https://bot.example' }, account)
+      expect(printed).not.toContain('sandbox')
+      expect(printed).toContain(
         '  mode            live: publishes on GitHub as review-bot (a token)\n',
       )
-      expect(told).toContain('  webhooks        https://bot.example/webhooks/github\n')
-      expect(told).toContain('  run types       review\n')
-      expect(told).toMatch(/next .*holdfast doctor/)
+      expect(printed).toContain('  webhooks        https://bot.example/webhooks/github\n')
+      expect(printed).toContain('  run types       review\n')
+      expect(printed).toMatch(/next .*holdfast doctor/)
     })
 
     test.each([
@@ -212,24 +212,24 @@ describe('a server that starts', () => {
         'HOLDFAST_PUBLIC_URL leads to this machine only, so GitHub cannot send webhooks here.',
       ],
     ])('shows no address that GitHub cannot reach (%o)', async (env, why) => {
-      const told = await started(env)
-      expect(told).toContain(`  webhooks        ${why}\n`)
-      expect(told).not.toContain('/webhooks/github')
+      const printed = await started(env)
+      expect(printed).toContain(`  webhooks        ${why}\n`)
+      expect(printed).not.toContain('/webhooks/github')
     })
 
     test('says that nothing is published while GitHub refuses the credentials', async () => {
-      const told = await started({}, 'refused')
-      expect(told).toContain(
+      const printed = await started({}, 'refused')
+      expect(printed).toContain(
         '  mode            live, but GitHub rejects the credentials (a token): ' +
           'nothing is published.\n',
       )
-      expect(told).not.toContain('publishes on GitHub')
+      expect(printed).not.toContain('publishes on GitHub')
     })
 
     test('says when GitHub has not named the account', async () => {
-      const told = await started({ HOLDFAST_ADMIN_TOKEN: 'an-admin-token-of-good-length' })
-      expect(told).toContain('with a token; GitHub has not named the account yet\n')
-      expect(told).toContain('the value of HOLDFAST_ADMIN_TOKEN\n')
+      const printed = await started({ HOLDFAST_ADMIN_TOKEN: 'an-admin-token-of-good-length' })
+      expect(printed).toContain('with a token; GitHub has not named the account yet\n')
+      expect(printed).toContain('the value of HOLDFAST_ADMIN_TOKEN\n')
     })
   })
 

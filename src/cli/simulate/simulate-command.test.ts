@@ -9,9 +9,9 @@ test('one seed gives the same story as JSON every time', async () => {
   for (let times = 0; times < 2; times += 1) {
     const world = new FakeWorld()
     expect(await world.run('simulate', '--seed', '7', '--json')).toBe(0)
-    const told = JSON.parse(world.stdout) as Record<string, unknown>
-    expect(told).toMatchObject({ seeds: 1, first_seed: 7, violations: [] })
-    digests.push(told['digest'])
+    const report = JSON.parse(world.stdout) as Record<string, unknown>
+    expect(report).toMatchObject({ seeds: 1, first_seed: 7, violations: [] })
+    digests.push(report['digest'])
   }
   expect(digests[0]).toMatch(/^[0-9a-f]{16}$/)
   expect(digests[1]).toBe(digests[0])

@@ -7,8 +7,8 @@ import { hiddenBy, mayHide, shownRun } from './hidden-result.ts'
 import type { Delivery } from './delivery.ts'
 
 const channel = channelsByName.of('github-check')
-const covered = (shown: Run, known: readonly Delivery[]) =>
-  hiddenBy(channel.repeatWhenHidden!, shown, known)
+const covered = (shown: Run, deliveries: readonly Delivery[]) =>
+  hiddenBy(channel.repeatWhenHidden!, shown, deliveries)
 const covers = (before: Delivery, after: Delivery) =>
   mayHide(channelsByName.of(after.channel), before, after)
 

@@ -134,6 +134,8 @@ export type Finding =
   /** The remaining writes of this target are reserved for how runs end. */
   | { readonly what: 'reserve' }
   | { readonly what: 'nothing' }
+  /** This process does not have its channel. Another process may have it. */
+  | { readonly what: 'no_channel'; readonly trouble: Trouble }
   /** Something about its place was learnt. The next step is decided again at once. */
   | { readonly what: 'place_learnt' }
   /** A newer version was stored meanwhile. The finding says nothing about that version. */

@@ -3,7 +3,12 @@
 import { verify } from 'node:crypto'
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { startFakeApi, type FakeApi, type Said, type Seen } from '../../../test/github/fake-api.ts'
+import {
+  startFakeApi,
+  type FakeApi,
+  type FakeAnswer,
+  type Seen,
+} from '../../../test/github/fake-api.ts'
 import {
   appCredentials as credentials,
   appKeyPem,
@@ -24,7 +29,7 @@ const hour = 3_600_000
 const lookUp = 'GET /repos/acme/widgets/installation'
 const mint = 'POST /app/installations/9/access_tokens'
 const pull = 'GET /repos/acme/widgets/pulls/5'
-const seenPull: Said = {
+const seenPull: FakeAnswer = {
   body: {
     head: { sha: 'b' },
     base: { sha: 'a' },
@@ -249,7 +254,7 @@ describe('an installation', () => {
 })
 
 describe('ownAccount as an App', () => {
-  const app: Said = { body: { slug: 'holdfast-bot', id: 12 } }
+  const app: FakeAnswer = { body: { slug: 'holdfast-bot', id: 12 } }
   const bot = 'GET /users/holdfast-bot%5Bbot%5D'
   const list = 'GET /app/installations?per_page=100'
 
@@ -334,7 +339,8 @@ it('no token, proof or key appears in an error or log', async () => {
   const { look, lines } = setUp()
   api.on(pull, { status: 403 })
   const error = await rejectionOf(look())
-  const told = inspect([error, lines], { showHidden: true, depth: 20 }) + JSON.stringify(lines)
+  const everything =
+    inspect([error, lines], { showHidden: true, depth: 20 }) + JSON.stringify(lines)
   expect(lines).toHaveLength(3)
-  expect(told).not.toMatch(/ghs_|Bearer|eyJ|PRIVATE KEY/)
+  expect(everything).not.toMatch(/ghs_|Bearer|eyJ|PRIVATE KEY/)
 })

@@ -1,6 +1,6 @@
 // Goal: doctor gets every problem of a setup with its remedy, and always gets an answer.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { startFakeApi, type FakeApi, type Said } from '../../../test/github/fake-api.ts'
+import { startFakeApi, type FakeApi, type FakeAnswer } from '../../../test/github/fake-api.ts'
 import { appCredentials, clientOf, theToken } from '../../../test/github/github-under-test.ts'
 import type { Finding } from '../../domain/finding.ts'
 
@@ -11,12 +11,12 @@ beforeEach(async () => {
 afterEach(() => api.close())
 
 const publicUrl = 'https://hooks.acme.example'
-const rate = (remaining: number): Said => ({
+const rate = (remaining: number): FakeAnswer => ({
   body: { resources: { core: { limit: 5000, remaining, reset: 1_800_000_000 } } },
 })
 
 /** As doctor shows them; checks that exactly the findings that are not ok have a remedy. */
-const told = (findings: readonly Finding[]) =>
+const linesOf = (findings: readonly Finding[]) =>
   findings.map(({ check, level, detail, remedy }) => {
     expect(remedy === null, check).toBe(level === 'ok')
     return `${level} ${check}: ${detail}`
@@ -24,7 +24,7 @@ const told = (findings: readonly Finding[]) =>
 
 /** All findings that are not ok. */
 const troubles = (findings: readonly Finding[]) =>
-  told(findings).filter((line) => !line.startsWith('ok '))
+  linesOf(findings).filter((line) => !line.startsWith('ok '))
 
 function clockOfGitHub(clock: { wall: number }, aheadMs = 0): Record<string, string> {
   return { date: new Date(clock.wall + aheadMs).toUTCString() }
@@ -37,7 +37,7 @@ describe('with a token', () => {
     readonly events?: readonly string[]
   }
 
-  function setUp(user: Said, options: SetUp = {}) {
+  function setUp(user: FakeAnswer, options: SetUp = {}) {
     const { publicUrl = null, events } = options
     const client = clientOf(api.url, { publicUrl, ...(events && { events }) })
     const date = clockOfGitHub(client.clock, options.aheadMs)
@@ -46,11 +46,14 @@ describe('with a token', () => {
     return client.github
   }
   const user = { body: { login: 'acme-bot', id: 42 } }
-  const scoped = (scopes: string): Said => ({ ...user, headers: { 'x-oauth-scopes': scopes } })
+  const scoped = (scopes: string): FakeAnswer => ({
+    ...user,
+    headers: { 'x-oauth-scopes': scopes },
+  })
 
   it('every check is reported, and webhooks must be checked by hand', async () => {
     const findings = await setUp(scoped('gist, repo'), { publicUrl }).checkSetup()
-    expect(told(findings)).toEqual([
+    expect(linesOf(findings)).toEqual([
       `ok github.api: GitHub answers at ${api.url}`,
       'ok github.credentials: GitHub accepts the token. It acts as acme-bot (user 42).',
       'ok github.scopes: The token has the scope repo.',
@@ -68,7 +71,7 @@ describe('with a token', () => {
 
   it('without a run type that listens to events, no webhook is needed', async () => {
     const findings = await setUp(scoped('repo'), { events: [] }).checkSetup()
-    expect(told(findings)).toContain(
+    expect(linesOf(findings)).toContain(
       'ok github.webhook: No run type listens to events, so no webhook is needed.',
     )
   })
@@ -79,7 +82,7 @@ describe('with a token', () => {
     ['repo:status, read:org', 'problem github.scopes: The token has neither'],
   ])('the scopes %j lead to: %s', async (scopes, line) => {
     const findings = await setUp(scoped(scopes)).checkSetup()
-    expect(told(findings)).toContainEqual(expect.stringContaining(line))
+    expect(linesOf(findings)).toContainEqual(expect.stringContaining(line))
   })
 
   it('a fine-grained token does not show its permissions', async () => {
@@ -99,16 +102,16 @@ describe('with a token', () => {
     expect(lines[0]).toContain(line)
   })
 
-  it.each<[string, Said, string]>([
+  it.each<[string, FakeAnswer, string]>([
     ['few left', rate(499), 'warning github.rate_limit: 499 of 5000'],
     ['enough left', rate(500), 'ok github.rate_limit: 500 of 5000'],
     ['an Enterprise without limits', { status: 404 }, 'ok github.rate_limit: This GitHub has no'],
     ['a limit', { status: 429 }, 'warning github.rate_limit: GitHub asked us to wait until'],
     ['no answer', { status: 502 }, 'warning github.rate_limit: It could not be checked'],
-  ])('the calls that are left are reported: %s', async (_name, said, line) => {
+  ])('the calls that are left are reported: %s', async (_name, reply, line) => {
     const github = setUp(scoped('repo'))
-    api.on('GET /rate_limit', said)
-    expect(told(await github.checkSetup())).toContainEqual(expect.stringContaining(line))
+    api.on('GET /rate_limit', reply)
+    expect(linesOf(await github.checkSetup())).toContainEqual(expect.stringContaining(line))
   })
 
   it.each<[number, string]>([
@@ -117,12 +120,12 @@ describe('with a token', () => {
     [60_000, 'ok github.clock'],
   ])('a clock of GitHub that is %i ms ahead leads to: %s', async (aheadMs, line) => {
     const findings = await setUp(scoped('repo'), { aheadMs }).checkSetup()
-    expect(told(findings).at(-1)).toContain(line)
+    expect(linesOf(findings).at(-1)).toContain(line)
   })
 })
 
 describe('an API that does not work', () => {
-  it.each<[string, Said, string]>([
+  it.each<[string, FakeAnswer, string]>([
     ['broken', { status: 502 }, 'problem github.api: GET /user: GitHub answered 502'],
     ['moved', { status: 301, headers: { location: '/x' } }, 'redirects to another address (301)'],
     [
@@ -131,9 +134,9 @@ describe('an API that does not work', () => {
       'problem github.api: GET /user: GitHub answered',
     ],
     ['limited', { status: 429 }, 'warning github.api: GitHub asked us to wait until'],
-  ])('is a finding: %s', async (_name, said, line) => {
-    api.on('GET /user', said)
-    const [finding] = told(await clientOf(api.url).github.checkSetup())
+  ])('is a finding: %s', async (_name, reply, line) => {
+    api.on('GET /user', reply)
+    const [finding] = linesOf(await clientOf(api.url).github.checkSetup())
     expect(finding).toContain(line)
   })
 
@@ -141,7 +144,9 @@ describe('an API that does not work', () => {
     const { url } = api
     await api.close()
     const findings = await clientOf(url).github.checkSetup()
-    expect(told(findings)).toEqual([`problem github.api: No connection to ${url} (ECONNREFUSED).`])
+    expect(linesOf(findings)).toEqual([
+      `problem github.api: No connection to ${url} (ECONNREFUSED).`,
+    ])
     api = await startFakeApi()
   })
 
@@ -154,7 +159,9 @@ describe('an API that does not work', () => {
       afterInBackground: () => () => undefined,
     }
     const findings = await clientOf(api.url, { scheduler }).github.checkSetup()
-    expect(told(findings)).toEqual(['problem github.api: The check itself failed with RangeError.'])
+    expect(linesOf(findings)).toEqual([
+      'problem github.api: The check itself failed with RangeError.',
+    ])
   })
 })
 
@@ -201,7 +208,7 @@ describe('as an App', () => {
       publicUrl: world.publicUrl === undefined ? publicUrl : world.publicUrl,
     })
     const headers = clockOfGitHub(client.clock)
-    const on = (call: string, said: Said) => api.on(call, { ...said, headers })
+    const on = (call: string, reply: FakeAnswer) => api.on(call, { ...reply, headers })
     on('GET /app', { body: { ...app, ...world.app } })
     on(
       'GET /app/hook/config',
@@ -217,7 +224,7 @@ describe('as an App', () => {
   }
 
   it('a complete setup has no problem', async () => {
-    expect(told(await setUp().checkSetup())).toEqual([
+    expect(linesOf(await setUp().checkSetup())).toEqual([
       `ok github.api: GitHub answers at ${api.url}`,
       'ok github.credentials: GitHub accepts the App. It acts as holdfast-bot[bot] (App 12).',
       'ok github.permissions: The App requests all the permissions it needs.',
@@ -324,7 +331,7 @@ describe('as an App', () => {
     [[0, 200], 'warning github.deliveries: The last webhook from GitHub could not be delivered'],
   ])('the last webhooks are reported if they were answered %j', async (answered, line) => {
     const findings = await setUp({ answered }).checkSetup()
-    expect(told(findings)).toContainEqual(expect.stringContaining(line))
+    expect(linesOf(findings)).toContainEqual(expect.stringContaining(line))
     const { remedy, level } = findings.find(({ check }) => check === 'github.deliveries')!
     if (level === 'problem') expect(remedy).toMatch(/secret as in GITHUB_WEBHOOK_SECRET/)
   })

@@ -14,7 +14,7 @@ const limits: BodyLimits = {
 }
 
 /** Timers that the test fires. */
-class HandTimers implements Scheduler {
+class ManualTimers implements Scheduler {
   readonly timers = new Map<object, { readonly ms: number; readonly task: () => void }>()
   readonly soon = (task: () => void) => systemScheduler.soon(task)
   readonly afterInBackground = (ms: number, task: () => void) =>
@@ -36,7 +36,7 @@ class HandTimers implements Scheduler {
 }
 
 function room() {
-  const timers = new HandTimers()
+  const timers = new ManualTimers()
   const bodies = new UnverifiedBodies(timers, limits)
   const begin = (bytes: number) => {
     const stream = new PassThrough()

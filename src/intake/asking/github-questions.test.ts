@@ -89,12 +89,12 @@ describe('a question', () => {
     ['forbidden', /answered 400/],
   ] as const)(
     'that GitHub answers with %s reports that the repository is not visible',
-    async (kind, told) => {
+    async (kind, reason) => {
       const { role } = world(() => Promise.reject(refusal(kind)))
       await expect(role()).rejects.toMatchObject({
         name: 'GitHubNotAsked',
         message: expect.stringContaining('GitHub does not show us the repository') as string,
-        hidden: expect.stringMatching(told) as string,
+        hidden: expect.stringMatching(reason) as string,
       })
     },
   )

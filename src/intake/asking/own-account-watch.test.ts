@@ -9,8 +9,8 @@ const app: OwnAccount = { login: 'our-app', id: 5, appId: 12, kind: 'app' }
 const still = { ...systemScheduler, afterInBackground: () => () => undefined }
 
 function watch(...answers: (OwnAccount | null | Error)[]) {
-  const said: string[] = []
-  const say = (...words: unknown[]): void => void said.push(String(words.at(-1)))
+  const logged: string[] = []
+  const say = (...words: unknown[]): void => void logged.push(String(words.at(-1)))
   const ownAccount = async () => {
     const answer = answers.shift() ?? null
     if (answer instanceof Error) throw answer
@@ -18,7 +18,7 @@ function watch(...answers: (OwnAccount | null | Error)[]) {
   }
   const log = { debug: say, info: say, warn: say, error: say }
   const watching = watchOwnAccount({ github: { ownAccount }, scheduler: still, log })
-  return { watching, said, left: answers }
+  return { watching, logged, left: answers }
 }
 
 it('any answer ends the first question for the own account', async () => {
@@ -37,11 +37,11 @@ it('any answer ends the first question for the own account', async () => {
 })
 
 it('GitHub is asked until the own account is known, and not after that', async () => {
-  const { watching, said, left } = watch(new Error('502'), null, app, { ...app, login: 'other' })
+  const { watching, logged, left } = watch(new Error('502'), null, app, { ...app, login: 'other' })
   for (let n = 0; n < 5; n++) await watching.kick()
   expect(watching.current()).toBe(app)
   expect(left).toHaveLength(1)
-  expect(said).toEqual([
+  expect(logged).toEqual([
     'Could not ask GitHub which account the credentials belong to',
     'GitHub rejects the credentials. To see what is wrong: holdfast doctor',
     'Signed in to GitHub',

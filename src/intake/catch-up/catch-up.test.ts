@@ -11,7 +11,7 @@ const startedAt = Date.UTC(2026, 0, 1)
 /**
  * A pass that finds this many missed webhooks; `isDecided` says which of them are decided at once.
  */
-function sceneOf(missed: number, isDecided: (n: number) => boolean) {
+function catchUpOver(missed: number, isDecided: (n: number) => boolean) {
   let now = 0
   const waits: number[] = []
   const numberOf = (inboxId: string): number => Number(inboxId.slice('inb_'.length))
@@ -66,7 +66,7 @@ function sceneOf(missed: number, isDecided: (n: number) => boolean) {
 }
 
 it('a pass waits for undecided webhooks together, not one after the other', async () => {
-  const { catchUp, waited } = sceneOf(500, (n) => n < 10)
+  const { catchUp, waited } = catchUpOver(500, (n) => n < 10)
   const { ingested, runsMade, skipped } = await catchUp.now()
   expect([ingested, runsMade.length]).toEqual([500, 10])
   expect(waited()).toBeLessThanOrEqual(30_000)
@@ -74,7 +74,7 @@ it('a pass waits for undecided webhooks together, not one after the other', asyn
 })
 
 it('a pass does not wait for webhooks that are already decided', async () => {
-  const { catchUp, waited, waits } = sceneOf(3, () => true)
+  const { catchUp, waited, waits } = catchUpOver(3, () => true)
   expect(await catchUp.now()).toMatchObject({ ingested: 3, skipped: [] })
   expect([waited(), waits.length]).toEqual([0, 3])
 })

@@ -29,19 +29,25 @@ beforeEach(
 )
 afterEach(() => store.close())
 
-interface Told {
+interface PullState {
   readonly state?: 'open' | 'closed'
   readonly draft?: boolean
 }
 
-const payloadOf = (id: number, name: string, action: string, second: number, told: Told = {}) => ({
+const payloadOf = (
+  id: number,
+  name: string,
+  action: string,
+  second: number,
+  pullState: PullState = {},
+) => ({
   action,
   number: 5,
   repository: { id, full_name: name },
   pull_request: {
     number: 5,
-    state: told.state ?? (action === 'closed' ? 'closed' : 'open'),
-    draft: told.draft ?? false,
+    state: pullState.state ?? (action === 'closed' ? 'closed' : 'open'),
+    draft: pullState.draft ?? false,
     updated_at: new Date(Date.UTC(2026, 0, 31, 12, 0, second)).toISOString(),
     head: { sha: 'a'.repeat(40) },
     base: { sha: 'b'.repeat(40) },
@@ -51,14 +57,14 @@ const payloadOf = (id: number, name: string, action: string, second: number, tol
 const seen = (id: number, name: string): WebhookEvent =>
   readEvent('', 'pull_request', payloadOf(id, name, 'synchronize', 9))
 
-async function hear(
+async function receive(
   id: number,
   name: string,
   action: string,
   second: number,
-  told: Told = {},
+  pullState: PullState = {},
 ): Promise<void> {
-  const payload = payloadOf(id, name, action, second, told)
+  const payload = payloadOf(id, name, action, second, pullState)
   const webhookId = `${id} ${action} ${second}`
   const event = readEvent(webhookId, 'pull_request', payload)
   await store.inbox.receive(
@@ -72,71 +78,71 @@ async function hear(
 }
 
 it('an event of another repository that had the same name before does not count', async () => {
-  await hear(1, 'acme/w', 'closed', 1)
+  await receive(1, 'acme/w', 'closed', 1)
   expect((await lastReceived(store, seen(2, 'acme/w'))).last).toBeNull()
-  await hear(2, 'acme/w', 'opened', 2)
+  await receive(2, 'acme/w', 'opened', 2)
   expect((await lastReceived(store, seen(2, 'acme/w'))).last?.action).toBe('opened')
   expect(await wasClosingReceived(store, threadLane(1, 5))).toBe(true)
   expect(await wasClosingReceived(store, threadLane(2, 5))).toBe(false)
 })
 
 it('a rename changes nothing, even before an event reports it', async () => {
-  await hear(1, 'acme/w', 'opened', 1)
-  await hear(1, 'acme/w', 'closed', 2)
+  await receive(1, 'acme/w', 'opened', 1)
+  await receive(1, 'acme/w', 'closed', 2)
   expect((await lastReceived(store, seen(1, 'corp/x'))).last?.action).toBe('closed')
 })
 
 it('the latest event by GitHub’s time counts, not the last that arrived', async () => {
-  await hear(1, 'acme/w', 'closed', 2)
-  await hear(1, 'acme/w', 'opened', 1)
+  await receive(1, 'acme/w', 'closed', 2)
+  await receive(1, 'acme/w', 'opened', 1)
   expect((await lastReceived(store, seen(1, 'acme/w'))).last?.action).toBe('closed')
 })
 
 describe('a label that comes after a lost event does not prove that event', () => {
-  const tell = (action: string, second: number, told: Told = {}) =>
-    hear(1, 'acme/w', action, second, told)
-  const heard = () => lastReceived(store, seen(1, 'acme/w'))
-  const isClosingHeard = () => wasClosingReceived(store, threadLane(1, 5))
+  const receiveOf = (action: string, second: number, pullState: PullState = {}) =>
+    receive(1, 'acme/w', action, second, pullState)
+  const last = () => lastReceived(store, seen(1, 'acme/w'))
+  const wasClosed = () => wasClosingReceived(store, threadLane(1, 5))
 
   it('however many labels came', async () => {
-    await tell('opened', 1, { draft: true })
-    for (let second = 2; second < 30; second += 1) await tell('labeled', second)
-    expect(await heard()).toMatchObject({ isOpen: true, wasDraft: true, headSha: 'a'.repeat(40) })
-    await tell('closed', 30)
-    for (let second = 31; second < 60; second += 1) await tell('labeled', second)
-    expect(await heard()).toMatchObject({ isOpen: false })
+    await receiveOf('opened', 1, { draft: true })
+    for (let second = 2; second < 30; second += 1) await receiveOf('labeled', second)
+    expect(await last()).toMatchObject({ isOpen: true, wasDraft: true, headSha: 'a'.repeat(40) })
+    await receiveOf('closed', 30)
+    for (let second = 31; second < 60; second += 1) await receiveOf('labeled', second)
+    expect(await last()).toMatchObject({ isOpen: false })
   })
 
   it('if the pull request was closed', async () => {
-    await tell('opened', 1)
-    await tell('labeled', 3, { state: 'closed' })
-    expect(await isClosingHeard()).toBe(false)
-    await tell('closed', 4)
-    await tell('labeled', 5, { state: 'closed' })
-    expect(await isClosingHeard()).toBe(true)
+    await receiveOf('opened', 1)
+    await receiveOf('labeled', 3, { state: 'closed' })
+    expect(await wasClosed()).toBe(false)
+    await receiveOf('closed', 4)
+    await receiveOf('labeled', 5, { state: 'closed' })
+    expect(await wasClosed()).toBe(true)
   })
 
   it('if it was closed again, after its reopening was lost', async () => {
-    await tell('closed', 1)
-    await tell('synchronize', 3)
-    await tell('labeled', 5, { state: 'closed' })
-    expect(await isClosingHeard()).toBe(false)
+    await receiveOf('closed', 1)
+    await receiveOf('synchronize', 3)
+    await receiveOf('labeled', 5, { state: 'closed' })
+    expect(await wasClosed()).toBe(false)
   })
 
   it('and a label in the same second as the closing does not disprove the closing', async () => {
-    await tell('closed', 3)
-    await tell('labeled', 3, { state: 'open' })
-    expect(await isClosingHeard()).toBe(true)
+    await receiveOf('closed', 3)
+    await receiveOf('labeled', 3, { state: 'open' })
+    expect(await wasClosed()).toBe(true)
   })
 
   it('if it became ready, and the only event before was a push to the draft', async () => {
-    await tell('synchronize', 1, { draft: true })
-    await tell('labeled', 3)
-    expect(await heard()).toMatchObject({ isOpen: null, wasDraft: true })
-    await tell('ready_for_review', 4)
-    expect(await heard()).toMatchObject({ wasDraft: false })
-    await tell('converted_to_draft', 5, { draft: true })
-    await tell('labeled', 7)
-    expect(await heard()).toMatchObject({ wasDraft: true })
+    await receiveOf('synchronize', 1, { draft: true })
+    await receiveOf('labeled', 3)
+    expect(await last()).toMatchObject({ isOpen: null, wasDraft: true })
+    await receiveOf('ready_for_review', 4)
+    expect(await last()).toMatchObject({ wasDraft: false })
+    await receiveOf('converted_to_draft', 5, { draft: true })
+    await receiveOf('labeled', 7)
+    expect(await last()).toMatchObject({ wasDraft: true })
   })
 })

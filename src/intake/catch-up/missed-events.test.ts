@@ -37,39 +37,42 @@ it.each<[string, Partial<ListedPull>, MissedEvent?]>([
 })
 
 const open: ListedPull = { ...pull, whole: { draft: false, base: { ref: 'dev' } } }
-const heardOn = (baseRef: string | null, over: Partial<ReceivedState> = {}): ReceivedState => ({
+const receivedOn = (baseRef: string | null, over: Partial<ReceivedState> = {}): ReceivedState => ({
   last: { prState: 'open', draft: false } as WebhookEvent,
   ...{ headSha: 'a', baseRef, isOpen: true, wasDraft: false },
   ...over,
 })
-const actions = (heard: ReceivedState, ...subjects: Pick<Subject, 'currentEnded'>[]) =>
-  missedEventsOf(open, heard, subjects).map(({ action }) => action)
+const actions = (received: ReceivedState, ...subjects: Pick<Subject, 'currentEnded'>[]) =>
+  missedEventsOf(open, received, subjects).map(({ action }) => action)
 
 describe('a base branch that differs from the last event', () => {
   it('is a missed change, and the change names the old branch', () => {
-    expect(missedEventsOf(open, heardOn('dev'), [])).toEqual([])
-    const [missed, ...more] = missedEventsOf(open, heardOn('main'), [])
+    expect(missedEventsOf(open, receivedOn('dev'), [])).toEqual([])
+    const [missed, ...more] = missedEventsOf(open, receivedOn('main'), [])
     expect([missed, more]).toEqual([{ action: 'edited', baseWas: 'main' }, []])
     const { body } = missedWebhook(place, open, missed!)
-    const told = JSON.parse(body.toString()) as object
-    expect(told).toMatchObject({ action: 'edited', changes: { base: { ref: { from: 'main' } } } })
+    const payload = JSON.parse(body.toString()) as object
+    expect(payload).toMatchObject({
+      action: 'edited',
+      changes: { base: { ref: { from: 'main' } } },
+    })
   })
 
   it('is reported together with the push if the head differs, too', () => {
-    const [missed] = missedEventsOf(open, heardOn('main', { headSha: 'before' }), [])
+    const [missed] = missedEventsOf(open, receivedOn('main', { headSha: 'before' }), [])
     expect(missed).toEqual({ action: 'synchronize', baseWas: 'main' })
   })
 
   it('is not reported if the old branch is unknown', () => {
-    expect(missedEventsOf(open, heardOn(null), [])).toEqual([])
-    const [missed] = missedEventsOf(open, heardOn(null, { headSha: 'before' }), [])
+    expect(missedEventsOf(open, receivedOn(null), [])).toEqual([])
+    const [missed] = missedEventsOf(open, receivedOn(null, { headSha: 'before' }), [])
     expect(missed!.baseWas).toBeNull()
   })
 
   it('and changes again within a second has another GUID', () => {
     const again: ListedPull = { ...open, whole: { draft: false, base: { ref: 'release' } } }
     const guids = [open, again].map((now) => {
-      return missedWebhook(place, now, missedEventsOf(now, heardOn('main'), [])[0]!).webhookId
+      return missedWebhook(place, now, missedEventsOf(now, receivedOn('main'), [])[0]!).webhookId
     })
     expect(guids[0]).not.toBe(guids[1])
   })
@@ -77,24 +80,24 @@ describe('a base branch that differs from the last event', () => {
 
 describe('the missed changes of a pull request', () => {
   it('are all that events would have reported, each with its own action', () => {
-    const before = heardOn('main', { headSha: 'before', isOpen: false, wasDraft: true })
+    const before = receivedOn('main', { headSha: 'before', isOpen: false, wasDraft: true })
     expect(actions(before)).toEqual(['reopened', 'ready_for_review', 'synchronize', 'edited'])
   })
 
   it('are none if it only became a draft, because that starts nothing', () => {
-    expect(missedEventsOf(pull, heardOn(null), [])).toEqual([])
-    expect(missedEventsOf(pull, heardOn(null, { wasDraft: true }), [])).toEqual([])
+    expect(missedEventsOf(pull, receivedOn(null), [])).toEqual([])
+    expect(missedEventsOf(pull, receivedOn(null, { wasDraft: true }), [])).toEqual([])
   })
 
   it('follow from how its run ended if the inbox does not know', () => {
-    const purged = heardOn('dev', { isOpen: null })
+    const purged = receivedOn('dev', { isOpen: null })
     expect(actions(purged, { currentEnded: 'closed' })).toEqual(['reopened'])
     expect(actions(purged, { currentEnded: 'failed' })).toEqual([])
-    expect(actions(heardOn('dev'), { currentEnded: 'closed' })).toEqual([])
+    expect(actions(receivedOn('dev'), { currentEnded: 'closed' })).toEqual([])
   })
 
   it('are its opening or a push if there were only labels before', () => {
-    const unknown = heardOn(null, { headSha: null, isOpen: null })
+    const unknown = receivedOn(null, { headSha: null, isOpen: null })
     expect(actions(unknown)).toEqual(['opened', 'synchronize'])
     expect(actions({ ...unknown, last: null })).toEqual(['opened'])
     expect(actions(unknown, { currentEnded: null })).toEqual(['synchronize'])

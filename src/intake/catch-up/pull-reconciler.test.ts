@@ -9,7 +9,7 @@ import { PullReconciler, type PullReconcilerOptions } from './pull-reconciler.ts
 
 const startedAt = Date.UTC(2026, 0, 1)
 
-interface Scene {
+interface FakeCounts {
   readonly repositories?: number
   readonly quiet?: number
   readonly pulls?: number
@@ -18,8 +18,8 @@ interface Scene {
   readonly whoFails?: GitHubError | null
 }
 
-function sceneOf(scene: Scene) {
-  const { repositories = 1, quiet = 0, pulls = 0, active = [], whoFails = null } = scene
+function reconcilerOver(counts: FakeCounts) {
+  const { repositories = 1, quiet = 0, pulls = 0, active = [], whoFails = null } = counts
   const looked = new Map<number, number>()
   const asked: number[] = []
   const pages: string[] = []
@@ -101,7 +101,7 @@ function sceneOf(scene: Scene) {
 }
 
 it('a pass reports the repositories beyond 200, and the next pass begins with them', async () => {
-  const { pass, looked } = sceneOf({ repositories: 450 })
+  const { pass, looked } = reconcilerOver({ repositories: 450 })
   const reports = [await pass(), await pass(), await pass()]
   expect(reports.map(({ skipped }) => skipped)).toEqual(
     Array.from({ length: 3 }, () => [
@@ -112,7 +112,7 @@ it('a pass reports the repositories beyond 200, and the next pass begins with th
 })
 
 it('each pass checks ten quiet repositories in turn, and reports the next ones', async () => {
-  const { pass, looked, pages } = sceneOf({ repositories: 1, quiet: 25 })
+  const { pass, looked, pages } = reconcilerOver({ repositories: 1, quiet: 25 })
   const [first, second, third] = [await pass(), await pass(), await pass()]
   expect(first.skipped).toEqual([
     {
@@ -131,14 +131,14 @@ it('each pass checks ten quiet repositories in turn, and reports the next ones',
 it('a quiet repository that cannot be read is reported, and the pass is still whole', async () => {
   const about = { route: 'GET /', status: 404, requestId: 'r', githubRequestId: null }
   const whoFails = new GitHubError(trouble('not_installed'), about)
-  const { pass, looked } = sceneOf({ repositories: 0, quiet: 1, whoFails })
+  const { pass, looked } = reconcilerOver({ repositories: 0, quiet: 1, whoFails })
   const report = await pass()
   expect(report).toMatchObject({ skipped: [{ what: 'quiet/1000' }], isWhole: true })
   expect(looked.size).toBe(1)
 })
 
 it('the next passes continue a list of more than ten pages', async () => {
-  const { pass, pages, asked } = sceneOf({ pulls: 2450 })
+  const { pass, pages, asked } = reconcilerOver({ pulls: 2450 })
   expect((await pass()).skipped).toEqual([
     { what: 'a/0', reason: 'more than 1000 changed; the next pass goes on' },
   ])
@@ -150,7 +150,7 @@ it('the next passes continue a list of more than ten pages', async () => {
 
 it('each pass asks for fifty pull requests that are in no list, until none is left', async () => {
   const active = Array.from({ length: 120 }, (_, i) => 1000 - i)
-  const { pass, asked } = sceneOf({ active })
+  const { pass, asked } = reconcilerOver({ active })
   const reports = [await pass(), await pass(), await pass()]
   expect(reports.map(({ skipped }) => skipped[0]?.what)).toEqual([
     '70 more pull requests of a/0',
@@ -163,14 +163,14 @@ it('each pass asks for fifty pull requests that are in no list, until none is le
 it('a limit on the question for our identity blocks the App: nothing else is asked', async () => {
   const about = { route: 'GET /x', status: 429, requestId: '1', githubRequestId: null }
   const whoFails = new GitHubError(trouble('rate_limited', { until: startedAt + 5000 }), about)
-  const { pass, blocks, askedWho } = sceneOf({ repositories: 20, whoFails })
+  const { pass, blocks, askedWho } = reconcilerOver({ repositories: 20, whoFails })
   const { skipped } = await pass()
   expect([askedWho(), [...blocks.keys()], skipped.length]).toEqual([1, ['app'], 20])
 })
 
 describe('a stop', () => {
   it('asks about no more of a list, and the next pass checks all of it', async () => {
-    const { pass, asked, looked } = sceneOf({ pulls: 150 })
+    const { pass, asked, looked } = reconcilerOver({ pulls: 150 })
     await pass(() => asked.length >= 3)
     expect([asked.length, looked.size]).toEqual([3, 0])
     await pass()
@@ -178,7 +178,7 @@ describe('a stop', () => {
   })
 
   it('reads no more pages', async () => {
-    const { pass, pages, asked } = sceneOf({ pulls: 950 })
+    const { pass, pages, asked } = reconcilerOver({ pulls: 950 })
     await pass(() => pages.length >= 2)
     expect([pages.length, asked]).toEqual([2, []])
     await pass()
@@ -186,7 +186,7 @@ describe('a stop', () => {
   })
 
   it('asks for no more pull requests that are in no list', async () => {
-    const { pass, asked } = sceneOf({ active: [1, 2, 3, 4, 5] })
+    const { pass, asked } = reconcilerOver({ active: [1, 2, 3, 4, 5] })
     await pass(() => asked.length >= 2)
     expect(asked).toEqual([1, 2])
     await pass()

@@ -173,36 +173,36 @@ describe('a filter', () => {
 })
 
 describe('a `when` rule', () => {
-  const said = (when: unknown) => {
+  const routeBy = (when: unknown) => {
     const types = { one: { on: { pull_request: ['opened'] }, when: when as When } }
     const [only] = route('pull_request', pull('opened'), types)
     return only
   }
 
   it('starts on true, skips with a text as the reason, and skips on any other value', () => {
-    expect(said(() => true)).toMatchObject({ to: 'start' })
-    expect(said(() => 'not today')).toMatchObject({ to: 'skip', reason: 'not today' })
-    expect(said(() => ' a\nb\u001b[31m ')).toMatchObject({ reason: 'a b [31m' })
-    expect(said(() => 'x'.repeat(1000))).toMatchObject({ reason: 'x'.repeat(200) })
+    expect(routeBy(() => true)).toMatchObject({ to: 'start' })
+    expect(routeBy(() => 'not today')).toMatchObject({ to: 'skip', reason: 'not today' })
+    expect(routeBy(() => ' a\nb\u001b[31m ')).toMatchObject({ reason: 'a b [31m' })
+    expect(routeBy(() => 'x'.repeat(1000))).toMatchObject({ reason: 'x'.repeat(200) })
     for (const no of [false, '', ' \n', undefined, null, 0, 1, {}, []]) {
-      expect(said(() => no)).toEqual({ to: 'skip', type: 'one', reason: 'filtered' })
+      expect(routeBy(() => no)).toEqual({ to: 'skip', type: 'one', reason: 'filtered' })
     }
   })
 
   it('that throws or returns a promise fails only its own type', async () => {
     const thrown = { to: 'failure', reason: 'when-failed' }
     expect(
-      said(() => {
+      routeBy(() => {
         throw new Error('no\nway')
       }),
     ).toMatchObject({ ...thrown, detail: 'no way' })
     expect(
-      said(() => {
+      routeBy(() => {
         // eslint-disable-next-line @typescript-eslint/only-throw-error -- a user's rule may
         throw null
       }),
     ).toMatchObject({ ...thrown, detail: 'null' })
-    expect(said(() => Promise.reject(new Error('later')))).toMatchObject({
+    expect(routeBy(() => Promise.reject(new Error('later')))).toMatchObject({
       ...thrown,
       detail: expect.stringContaining('promise') as string,
     })

@@ -79,8 +79,8 @@ describe('a signature', () => {
 
   it('of an empty body is checked like any other', () => {
     // openssl dgst -sha256 -hmac key /dev/null
-    const known = '5d5d139563c95b5967b9bd9a8c9b233a9dedb45072794cd232dc1b74832607d0'
-    expect(isSignedBy(['key'], Buffer.alloc(0), `sha256=${known}`)).toBe(true)
-    expect(isSignedBy(['key'], body, `sha256=${known}`)).toBe(false)
+    const digest = '5d5d139563c95b5967b9bd9a8c9b233a9dedb45072794cd232dc1b74832607d0'
+    expect(isSignedBy(['key'], Buffer.alloc(0), `sha256=${digest}`)).toBe(true)
+    expect(isSignedBy(['key'], body, `sha256=${digest}`)).toBe(false)
   })
 })

@@ -228,7 +228,7 @@ describe('all problems are reported at once', () => {
       e: { status: { context: 7 } },
     },
   }`
-  const told = [
+  const messages = [
     'the default export has the unknown key "prot"',
     'the default export has the unknown key "prott"',
     'port',
@@ -257,14 +257,14 @@ describe('all problems are reported at once', () => {
   test('of the file, and of the environment beside it', async () => {
     const { problems } = await errorOf(loadText(`export default ${faults}`, { HOLDFAST_PORT: 'x' }))
     const words = problems.map((problem) => without(problem, `${path}: `, ` (from ${path})`))
-    for (const start of told) {
+    for (const start of messages) {
       expect(
         words.filter((word) => word.startsWith(start)),
         start,
       ).toHaveLength(1)
     }
     expect(words).toContainEqual(expect.stringContaining('HOLDFAST_PORT'))
-    expect(words).toHaveLength(told.length + 1)
+    expect(words).toHaveLength(messages.length + 1)
   })
 
   test('also to a program that opens the library', async () => {
@@ -272,7 +272,7 @@ describe('all problems are reported at once', () => {
       readonly default: object
     }
     const { problems } = await errorOf(openHoldfast(given.default))
-    expect(problems).toHaveLength(told.length)
+    expect(problems).toHaveLength(messages.length)
   })
 
   const env = { HOLDFAST_PORT: 'x' }

@@ -1,8 +1,14 @@
 /** The schema of a PostgreSQL database: inspected, or brought to the newest version. */
-import { Client, type Pool } from 'pg'
+import { Client, type ClientBase, type Pool } from 'pg'
 import type { Clock } from '../../clock.ts'
 import type { DatabaseInspection } from '../../domain/database-inspection.ts'
-import { type Migration, inspectSchema, missingMigrations } from '../migrations.ts'
+import {
+  type MigrateWhen,
+  type Migration,
+  inspectSchema,
+  missingMigrations,
+  refuseWhileServed,
+} from '../migrations.ts'
 import { connectFailure } from './postgres-errors.ts'
 
 const connectMsMax = 10_000
@@ -72,6 +78,7 @@ export async function migratePostgres(
   pool: Pool,
   migrations: readonly Migration[],
   nowMs: number,
+  when: MigrateWhen = 'always',
 ): Promise<void> {
   const client = await pool.connect()
   try {
@@ -84,7 +91,11 @@ export async function migratePostgres(
       version BIGINT PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)`)
     const { rows } = await client.query<{ version: number }>('SELECT version FROM migration')
     const applied = rows.map(({ version }) => version)
-    for (const { version, name, text } of missingMigrations(migrations, applied)) {
+    const missing = missingMigrations(migrations, applied)
+    if (when === 'no_server_active' && applied.length > 0 && missing.length > 0) {
+      refuseWhileServed(await readAliveAt(client), nowMs)
+    }
+    for (const { version, name, text } of missing) {
       await client.query(text)
       await client.query('INSERT INTO migration VALUES ($1, $2, $3)', [version, name, nowMs])
     }
@@ -95,4 +106,11 @@ export async function migratePostgres(
   } finally {
     client.release()
   }
+}
+
+async function readAliveAt(client: ClientBase): Promise<number | null> {
+  const { rows } = await client.query<{ value: string }>(
+    "SELECT value FROM store_state WHERE key = 'alive_at'",
+  )
+  return rows[0] === undefined ? null : Number(rows[0].value)
 }

@@ -143,9 +143,9 @@ describe('the driver repeats', () => {
 })
 
 it('a verb that loses every race is given up after 100 tries, each reported', async () => {
-  const told: string[] = []
+  const repeats: string[] = []
   const clock = { ...systemClock, monotonicMs: () => 0 }
-  const onRepeat = (what: string) => void told.push(what)
+  const onRepeat = (what: string) => void repeats.push(what)
   const other = await openPostgresDriver(database.url, { ...machine, clock, onRepeat })
   others.push(other)
   let runs = 0
@@ -155,7 +155,7 @@ it('a verb that loses every race is given up after 100 tries, each reported', as
   })
   await expect(hopeless).rejects.toMatchObject({ code: 'store_contended' })
   expect(runs).toBe(100)
-  expect(told).toEqual([...Array.from({ length: 99 }, () => 'again'), 'given_up'])
+  expect(repeats).toEqual([...Array.from({ length: 99 }, () => 'again'), 'given_up'])
 })
 
 describe('the driver does not repeat', () => {

@@ -2,7 +2,13 @@
 import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { DatabaseInspection } from '../../domain/database-inspection.ts'
-import { type Migration, inspectSchema, missingMigrations } from '../migrations.ts'
+import {
+  type MigrateWhen,
+  type Migration,
+  inspectSchema,
+  missingMigrations,
+  refuseWhileServed,
+} from '../migrations.ts'
 import { checkedBytesMax, refuseDamage, refuseForeign } from './sqlite-file.ts'
 
 /**
@@ -54,6 +60,7 @@ export function migrateSqlite(
   db: DatabaseSync,
   migrations: readonly Migration[],
   nowMs: number,
+  when: MigrateWhen = 'always',
 ): void {
   const { timeout } = db.prepare('PRAGMA busy_timeout').get() as { timeout: number }
   db.exec(`PRAGMA busy_timeout = ${migrationMsMax}`)
@@ -66,6 +73,9 @@ export function migrateSqlite(
       migrations,
       applied.map(({ version }) => version),
     )
+    if (when === 'no_server_active' && applied.length > 0 && missing.length > 0) {
+      refuseWhileServed(readAliveAt(db), nowMs)
+    }
     for (const { version, name, text } of missing) {
       db.exec(text)
       db.prepare('INSERT INTO migration VALUES (?, ?, ?)').run(version, name, nowMs)
@@ -76,4 +86,9 @@ export function migrateSqlite(
     throw error
   }
   db.exec(`PRAGMA busy_timeout = ${timeout}`)
+}
+
+function readAliveAt(db: DatabaseSync): number | null {
+  const row = db.prepare("SELECT value FROM store_state WHERE key = 'alive_at'").get()
+  return row === undefined ? null : Number(row['value'])
 }

@@ -306,14 +306,14 @@ describe('a file that another writer holds', () => {
     await driver.close()
     let nowMs = 0
     const timers: { ms: number; task: () => void }[] = []
-    const byHand: Scheduler = {
+    const manual: Scheduler = {
       ...systemScheduler,
       after: (ms, task) => {
         timers.push({ ms, task })
         return () => undefined
       },
     }
-    driver = openDriver({ scheduler: byHand, monotonicMs: () => nowMs })
+    driver = openDriver({ scheduler: manual, monotonicMs: () => nowMs })
     holdFile()
     const refused = expect(driver.transact(add('never'))).rejects.toMatchObject({
       code: 'store_busy',

@@ -3,7 +3,7 @@ import type { Delivery, DeliveryAttempt, ProtocolState } from '../../domain/outb
 import type { QueueHead } from '../../domain/outbox/queue.ts'
 import { priorities, withQueueFields } from '../../domain/outbox/queue.ts'
 import { LostRace } from '../driver.ts'
-import type { Sql, Verb } from '../sql.ts'
+import type { Row, Sql, Verb } from '../sql.ts'
 import { inPieces, join, padded, sql, tuples } from '../sql.ts'
 import { table } from './table.ts'
 
@@ -136,20 +136,30 @@ export function* selectOutlines(rest: Sql): Verb<DeliveryOutline[]> {
   return rows.map((row) => outline.decode(row))
 }
 
-const protocolBytesMax = 4096
+const smallBytesMax = 4096
 
 /**
- * The protocol state of these, by id. A state that keeps texts of other runs may be large: if it is
- * above 4 KB, it is not read, and is missing here.
+ * The protocol state of these, by id. A state that keeps texts of other runs may be large. Of those
+ * only the first `largeMax` are read, one at a time; the others are missing here.
  */
-export function* selectSmallProtocols(ids: readonly string[]): Verb<Map<string, ProtocolState>> {
+export function* selectProtocols(
+  ids: readonly string[],
+  largeMax: number,
+): Verb<Map<string, ProtocolState>> {
   const found = new Map<string, ProtocolState>()
-  for (const piece of inPieces(ids)) {
-    const rows = yield sql`SELECT id, protocol FROM delivery
-      WHERE id IN (${join(piece)}) AND octet_length(protocol) <= ${protocolBytesMax}`
+  const add = (rows: readonly Row[]): void => {
     for (const row of rows) {
       found.set(row['id'] as string, JSON.parse(row['protocol'] as string) as ProtocolState)
     }
+  }
+  for (const piece of inPieces(ids)) {
+    add(
+      yield sql`SELECT id, protocol FROM delivery
+        WHERE id IN (${join(piece)}) AND octet_length(protocol) <= ${smallBytesMax}`,
+    )
+  }
+  for (const id of ids.filter((each) => !found.has(each)).slice(0, largeMax)) {
+    add(yield sql`SELECT id, protocol FROM delivery WHERE id = ${id}`)
   }
   return found
 }

@@ -8,22 +8,24 @@ import type { AuditRow, AuditType } from '../../../src/domain/audit.ts'
 import { purgeLimits } from '../../../src/runs/purge.ts'
 import { rowsWithCauses } from './causes.ts'
 import { completion, grant, holderOf, leaseMs } from '../claims.ts'
-import { noAnswer, sentEnd } from '../outbox/outbox-hand.ts'
+import { noAnswer, sentEnd } from '../outbox/manual-publisher.ts'
 import { onlyAnchor, onlyStatus, useOutbox } from '../outbox/outbox-world.ts'
 import { claiming, decided, newWebhook, noting, received } from '../inbox/webhooks.ts'
 import { day, minute, second, type OpenStore } from '../world.ts'
 
 export function auditCauses(open: OpenStore): void {
-  const { world, hand, make, move } = useOutbox(open)
+  const { world, publisher, make, move } = useOutbox(open)
 
   const rows = () => rowsWithCauses(world.store)
 
-  /** `type of cause → type`, in the order of ids. */
-  async function told(isTold: (row: AuditRow) => boolean = () => true): Promise<readonly string[]> {
+  /** Lines `type of cause → type`, in the order of ids. */
+  async function causeLines(
+    isWanted: (row: AuditRow) => boolean = () => true,
+  ): Promise<readonly string[]> {
     const all = await rows()
     const typeOf = (id: number | null): string =>
       all.find((row) => row.id === id)?.type ?? 'nothing'
-    return all.filter(isTold).map(({ type, causeId }) => `${typeOf(causeId)} → ${type}`)
+    return all.filter(isWanted).map(({ type, causeId }) => `${typeOf(causeId)} → ${type}`)
   }
 
   async function newest(type: AuditType): Promise<AuditRow> {
@@ -36,18 +38,18 @@ export function auditCauses(open: OpenStore): void {
     const subject = make({ announcement: onlyAnchor })
     const first = await received(world.store, { repo: subject.repo })
     await world.store.inbox.finish(decided(first, claiming(subject.claimOf('a'))))
-    await hand.publish()
+    await publisher.publish()
     const leased = await subject.lease()
     const { runId, leaseHash } = holderOf(leased!)
     const report = { runId, leaseHash, text: 'reading', actor: 'holder' }
     await world.store.runs.reportStatus(report, null)
     move(minute)
-    await hand.publish()
+    await publisher.publish()
     const next = await received(world.store, { repo: subject.repo, action: 'synchronize' })
     await world.store.inbox.finish(decided(next, claiming(subject.claimOf('b'))))
     move(minute)
-    await hand.publish()
-    expect(await told()).toEqual([
+    await publisher.publish()
+    expect(await causeLines()).toEqual([
       'nothing → webhook.received',
       'webhook.received → run.claimed',
       'webhook.received → webhook.processed',
@@ -112,7 +114,7 @@ export function auditCauses(open: OpenStore): void {
     const entry = await received(world.store, { repo: review.repo })
     const acts = [claiming(review.claimOf('a')), claiming(docs.claimOf('a'))]
     await world.store.inbox.finish(decided(entry, ...acts))
-    expect(await told(({ type }) => type === 'run.claimed')).toEqual([
+    expect(await causeLines(({ type }) => type === 'run.claimed')).toEqual([
       'webhook.received → run.claimed',
       'webhook.received → run.claimed',
     ])
@@ -127,7 +129,7 @@ export function auditCauses(open: OpenStore): void {
     await world.store.inbox.replay(entry.id, 'admin', null)
     await world.store.inbox.finish(decided(entry))
     await world.store.inbox.receive(webhook)
-    expect(await told()).toEqual([
+    expect(await causeLines()).toEqual([
       'nothing → webhook.received',
       'webhook.received → webhook.duplicate',
       'webhook.received → webhook.postponed',
@@ -141,12 +143,12 @@ export function auditCauses(open: OpenStore): void {
   it('a closed pull request causes the end of its runs, and that the new output', async () => {
     const subject = make({ announcement: onlyStatus })
     await subject.claim('a')
-    await hand.publish()
+    await publisher.publish()
     const entry = await received(world.store, { repo: subject.repo, repoId: null })
     const act = { act: 'cancel', type: subject.type, repo: subject.repo, pr: 5 } as const
     await world.store.inbox.finish({ ...decided(entry, act), looked: true })
-    await hand.publish()
-    expect(await told()).toEqual([
+    await publisher.publish()
+    expect(await causeLines()).toEqual([
       'nothing → run.claimed',
       'run.claimed → delivery.sent',
       'nothing → webhook.received',
@@ -169,7 +171,7 @@ export function auditCauses(open: OpenStore): void {
     await sweep()
     await subject.lease()
     await sweep()
-    expect(await told()).toEqual([
+    expect(await causeLines()).toEqual([
       'nothing → run.claimed',
       'run.claimed → run.leased',
       'run.leased → run.released',
@@ -195,7 +197,7 @@ export function auditCauses(open: OpenStore): void {
     await subject.claim('b', { lease: null })
     await world.store.runs.rerun(held.run!.id, 'admin', null)
     await subject.complete(held)
-    expect(await told()).toEqual([
+    expect(await causeLines()).toEqual([
       'nothing → run.claimed',
       'nothing → run.claimed',
       'nothing → operator.rerun_requested',
@@ -208,14 +210,14 @@ export function auditCauses(open: OpenStore): void {
   it('each row of a delivery names the row of the version that is to be shown', async () => {
     const subject = make({ announcement: onlyStatus })
     const held = await subject.claim('a')
-    const unsure = await hand.leaseNamed('status')
-    await hand.send(unsure, noAnswer)
+    const unsure = await publisher.leaseNamed('status')
+    await publisher.send(unsure, noAnswer)
     await world.store.runs.complete(completion(held), null)
-    const { id } = await hand.named(held.run!.id, 'status')
+    const { id } = await publisher.named(held.run!.id, 'status')
     await world.store.outbox.skip(id, 'not wanted', 'admin', null)
     await world.store.outbox.retry(id, 'admin', null)
-    await hand.send(await hand.leaseNamed('status'))
-    expect(await told()).toEqual([
+    await publisher.send(await publisher.leaseNamed('status'))
+    expect(await causeLines()).toEqual([
       'nothing → run.claimed',
       'run.claimed → delivery.in_doubt',
       'run.claimed → run.succeeded',
@@ -230,17 +232,18 @@ export function auditCauses(open: OpenStore): void {
     const subject = make()
     await subject.claim('a')
     const trouble = { code: 'forbidden', text: 'no' }
-    for (const leased of await hand.lease()) await hand.send(leased, { what: 'permanent', trouble })
+    for (const leased of await publisher.lease())
+      await publisher.send(leased, { what: 'permanent', trouble })
     await world.store.outbox.retryMany({}, 'admin', null)
-    await hand.publish()
+    await publisher.publish()
     const all = await rows()
     for (const sent of all.filter(({ type }) => type === 'delivery.sent')) {
-      const wish = all.find(({ type, deliveryId }) => {
+      const request = all.find(({ type, deliveryId }) => {
         return type === 'operator.delivery_retried' && deliveryId === sent.deliveryId
       })
-      const [first] = all.filter(({ causeId }) => causeId === wish?.id)
+      const [first] = all.filter(({ causeId }) => causeId === request?.id)
       expect(first?.deliveryId).toBe(sent.deliveryId)
-      expect([wish?.id, first?.id]).toContain(sent.causeId)
+      expect([request?.id, first?.id]).toContain(sent.causeId)
     }
   })
 
@@ -249,10 +252,14 @@ export function auditCauses(open: OpenStore): void {
     await subject.claim('a')
     const trouble = { code: 'rate_limited', text: 'too many' }
     const until = world.store.now() + minute
-    await hand.send(await hand.leaseNamed('status'), { what: 'rate_limited', until, trouble })
+    await publisher.send(await publisher.leaseNamed('status'), {
+      what: 'rate_limited',
+      until,
+      trouble,
+    })
     move(2 * minute)
-    await hand.publish()
-    const [claimed, blocked, ...later] = await told()
+    await publisher.publish()
+    const [claimed, blocked, ...later] = await causeLines()
     expect([claimed, blocked]).toEqual(['nothing → run.claimed', 'run.claimed → budget.blocked'])
     expect(later.at(-1)).toBe('run.claimed → delivery.sent')
   })
@@ -270,10 +277,10 @@ export function auditCauses(open: OpenStore): void {
       },
       null,
     )
-    const made = await hand.named(runId, 'lint')
+    const made = await publisher.named(runId, 'lint')
     expect(made.causeId).toBe(held.run?.fence)
     await world.store.runs.complete(completion(held, 'failed'), null)
-    expect((await hand.named(runId, 'lint')).causeId).toBe((await newest('run.failed')).id)
+    expect((await publisher.named(runId, 'lint')).causeId).toBe((await newest('run.failed')).id)
   })
 
   it('revoking a token causes the end of its leases', async () => {
@@ -282,7 +289,7 @@ export function auditCauses(open: OpenStore): void {
     const subject = make()
     await subject.claim('a', { lease: grant({ token: { id: token.id, until: null } }) })
     await world.store.tokens.revoke(token.id, 'admin')
-    expect(await told()).toContain('operator.token_deleted → run.lease_revoked')
+    expect(await causeLines()).toContain('operator.token_deleted → run.lease_revoked')
   })
 
   it('learning that two names are one repository causes all that follows from it', async () => {
@@ -292,7 +299,7 @@ export function auditCauses(open: OpenStore): void {
     await world.store.runs.claim({ ...one.claimOf('b'), repo: other.repo }, null)
     await world.store.repositories.learn(other.repo, 77, 'now', 'github')
     const merged = await newest('repository.merged')
-    expect(await told((row) => row.id === merged.id)).toEqual([
+    expect(await causeLines((row) => row.id === merged.id)).toEqual([
       'repository.renamed → repository.merged',
     ])
     const after = (await rows()).filter(({ id }) => id > merged.id)
@@ -307,8 +314,8 @@ export function auditCauses(open: OpenStore): void {
     await world.store.outbox.noteRestore()
     const restored = await newest('store.restored')
     expect(await newest('delivery.in_doubt')).toMatchObject({ causeId: restored.id })
-    const leased = await hand.leaseNamed('status')
-    await hand.send(leased, sentEnd())
+    const leased = await publisher.leaseNamed('status')
+    await publisher.send(leased, sentEnd())
     expect(await newest('delivery.sent')).toMatchObject({ causeId: restored.id })
   })
 

@@ -10,7 +10,7 @@ import { completion } from '../claims.ts'
 import { TestSubject } from '../test-subject.ts'
 import { useWorld, type OpenStore } from '../world.ts'
 
-/** All there is after a place, in pages. */
+/** All rows after a position, read in pages. */
 export async function followFrom(
   store: Store,
   start: number,
@@ -41,8 +41,8 @@ export function auditOrder(open: OpenStore): void {
     expect(Math.min(...orders)).toBeGreaterThan(start)
     expect(orders.at(-1)).toBe(await here())
     const middle = orders[1] ?? 0
-    const rest = await followFrom(world().store, middle, 100)
-    expect(rest.map(({ order }) => order)).toEqual(orders.slice(2))
+    const remaining = await followFrom(world().store, middle, 100)
+    expect(remaining.map(({ order }) => order)).toEqual(orders.slice(2))
   })
 
   it('has no row after the newest', async () => {
@@ -119,7 +119,7 @@ export function auditOrder(open: OpenStore): void {
       const fresh = await followFrom(world().store, seen.at(-1) ?? start, 3)
       seen.push(...fresh.map(({ order }) => order))
       if (isOver) break
-      // A read of SQLite takes no turn of the event loop; the writers need one.
+      // A read of SQLite does not yield to the event loop, which the writers need.
       await setImmediate()
     }
     await writing
@@ -130,7 +130,7 @@ export function auditOrder(open: OpenStore): void {
 
   it('continues above the last number after the newest rows are purged', async () => {
     const subject = new TestSubject(world())
-    await subject.bring('a', 'succeeded')
+    await subject.putInState('a', 'succeeded')
     const before = await here()
     world().clock.move(1000)
     const limits = { finishedMs: 1e12, supersededMs: 1e12, eventMs: 1e12, auditMs: 0 }

@@ -1,7 +1,7 @@
 /**
- * Goal: a page of the audit costs what is on it, however long history is.
- * Method: the very statements of the verbs are explained on both databases. Each must go along an
- * index in the order of the page: neither sort nor read what it then leaves out.
+ * Goal: the cost of a page of the audit depends on the page, not on the length of the history.
+ * Method: both databases explain the statements of the verbs. Each plan must use an index in the
+ * order of the page. It must not sort, and must not read rows that it then drops.
  */
 import { afterAll, describe, expect, it } from 'vitest'
 import type { AuditFilter } from '../../../src/store.ts'
@@ -64,7 +64,7 @@ describe('SQLite', () => {
 
   it.each(Object.entries(statementsOf('id')))('%s', (_name, statement) => {
     const steps = stepsOnSqlite(db, statement)
-    // Without a condition, a scan is the table walked backwards from its end.
+    // Without a condition, the plan is a scan of the table from its end.
     const walks = /^(SEARCH audit|SCAN audit$)/
     expect(steps.filter((step) => !walks.test(step))).toEqual([])
   })
@@ -79,10 +79,10 @@ describe('PostgreSQL', () => {
       SELECT ${row} FROM generate_series(${history + 1}, ${newest}) AS i`,
   ])
 
-  it('giving the newest rows their places reads no others', async () => {
-    const placing = numberAudits()
-    placing.next()
-    const nodes = await planOf(placing.next([{ value: String(history) }]).value as Sql)
+  it('numbering the newest rows reads no other rows', async () => {
+    const numbering = numberAudits()
+    numbering.next()
+    const nodes = await planOf(numbering.next([{ value: String(history) }]).value as Sql)
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan')
     expect(nodes.map((node) => node['Rows Removed by Filter'] ?? 0)).toEqual(nodes.map(() => 0))
     const rows = nodes.map((node) => node['Actual Rows'] ?? 0)

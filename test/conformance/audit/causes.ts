@@ -1,7 +1,7 @@
 /**
- * Which audit rows may lead to which, by type, worked out apart from the code that writes them;
- * and a check of every row against it: its cause is there, is smaller, and is of a type that can
- * lead to it. `nothing`: a person, a program or the passing of time did.
+ * Which types of audit rows may cause which, written down independently of the code that writes
+ * them, and a check of every row against it: its cause exists, has a smaller id, and has a type
+ * that can lead to the row. `nothing`: a person, a program or the passing of time was the cause.
  */
 import { expect } from 'vitest'
 import type { AuditRow, AuditType } from '../../../src/domain/audit.ts'
@@ -19,7 +19,7 @@ const claims = ['run.claimed', 'run.reclaimed', 'run.claim_skipped', 'run.skippe
 /** Rows whose ids are fences. */
 const holds = [...claims, 'run.leased', 'run.released', 'run.heartbeat_lost'] as const
 const ends = ['run.succeeded', 'run.failed', 'run.cancelled', 'run.skipped'] as const
-/** What makes a version of a delivery, or reopens one. */
+/** Rows that create a version of a delivery, or reopen it. */
 const versions: readonly Cause[] = [
   ...holds,
   ...ends,
@@ -33,8 +33,8 @@ const versions: readonly Cause[] = [
   'operator.delivery_confirmed',
   'store.restored',
 ]
-/** Told in one transaction about one delivery: the first leads to the others. */
-const tellings: readonly Cause[] = [
+/** Rows of one transaction about one delivery: the first causes the others. */
+const ofOneDelivery: readonly Cause[] = [
   'run.anchor.created',
   'run.anchor.adopted',
   'run.anchor.recreated',
@@ -49,7 +49,7 @@ const tellings: readonly Cause[] = [
   'delivery.failed',
   'budget.blocked',
 ]
-const ofDelivery = [...versions, ...tellings]
+const ofDelivery = [...versions, ...ofOneDelivery]
 const nothing: readonly Cause[] = ['nothing']
 
 export const causesOf: Readonly<Record<AuditType, readonly Cause[]>> = {

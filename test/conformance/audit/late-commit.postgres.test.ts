@@ -92,7 +92,7 @@ it('two stores that number rows at once, with many writers, lose and repeat no r
       for (let i = 0; i < 20; i++) {
         await holder.query('BEGIN')
         await insert(holder, `holder-${n}-${i}`)
-        // Somebody else's commit overtakes this one.
+        // The commit of another transaction overtakes this one.
         await one.audit.latestOrder()
         await holder.query('COMMIT')
       }

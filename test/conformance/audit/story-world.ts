@@ -1,6 +1,6 @@
 /**
- * A pull request whose webhooks really go through the intake, over a store whose clock the test
- * moves: each webhook is received, decided and finished before the next step.
+ * A pull request whose webhooks go through the real intake, over a store whose clock the test
+ * moves. Each webhook is received, decided and finished before the next step.
  */
 import { pino } from 'pino'
 import { explain, type Why } from '../../../src/audit/why.ts'
@@ -32,7 +32,7 @@ export interface Sent {
   readonly sender?: string | null
   readonly draft?: boolean
   readonly guid?: string
-  /** It was missed, and GitHub gave it later: what it had been answered. */
+  /** Set for a missed webhook that GitHub returned later: the status it was answered with then. */
   readonly answered?: number
   readonly payload?: Readonly<Record<string, unknown>>
 }
@@ -44,7 +44,7 @@ export class StoryWorld {
   readonly #types: Types | undefined
   readonly #github: OpenIntakeOptions['github']
   #head = 'first'
-  /** Resolved when a webhook was settled, or could not be. */
+  /** Resolved when a webhook was finished or postponed. */
   #looked = Promise.withResolvers<void>()
 
   constructor(world: World, types?: Types, github: Partial<GitHub> | null = null) {
@@ -65,7 +65,10 @@ export class StoryWorld {
     return `${this.repo}#${this.number}`
   }
 
-  /** Received, and settled or postponed. A second passes first, as GitHub counts in seconds. */
+  /**
+   * Receives a webhook, and finishes or postpones it. A second passes first, because GitHub's times
+   * have whole seconds.
+   */
   async send(sent: Sent = {}): Promise<IntakeAnswer> {
     this.world.clock.move(second)
     const { event = 'pull_request', guid = crypto.randomUUID(), answered } = sent
@@ -79,7 +82,7 @@ export class StoryWorld {
     return answer
   }
 
-  /** What is due is decided now, or put off again. */
+  /** Decides what is due, or postpones it again. */
   async process(): Promise<void> {
     const opened = this.#opened()
     this.#looked = Promise.withResolvers()
@@ -138,7 +141,7 @@ export class StoryWorld {
     })
   }
 
-  /** A worker takes the run of this pull request that waits. */
+  /** A worker leases the waiting run of this pull request. */
   async lease(worker = 'w1', type = 'review') {
     const [run] = await this.runs(type)
     const over = { grant: grant({ holder: 'worker', worker }), runId: run?.id ?? '' }
@@ -177,7 +180,7 @@ export class StoryWorld {
     return explain({ runs, audit, inbox, repositories, tokens, outbox, upkeep, now }, query)
   }
 
-  /** The sentences alone. */
+  /** Only the sentences of the story. */
   async story(query = this.thread): Promise<readonly string[]> {
     return (await this.why(query)).story.map(({ text }) => text)
   }

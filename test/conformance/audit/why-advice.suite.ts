@@ -63,15 +63,15 @@ export function whyAdvice(open: OpenStore): void {
     const story = new StoryWorld(world)
     const sent = { event: 'star', action: 'created', sender: null }
     const { inboxId } = await story.send({ ...sent, payload: { pull_request: undefined } })
-    const told = await story.why(inboxId)
-    expect(told.headline).toMatch(
+    const why = await story.why(inboxId)
+    expect(why.headline).toMatch(
       /^GitHub sent star \(created\) at .*, because this version has no runs for this event\.$/,
     )
-    expect(told.story.map(({ text }) => text)).toEqual([
+    expect(why.story.map(({ text }) => text)).toEqual([
       'GitHub sent star (created): nothing was started, because this version has no runs for ' +
         'this event.',
     ])
-    expect(told.actions).toEqual([])
+    expect(why.actions).toEqual([])
     const labeled = await story.send({ action: 'labeled', sender: null })
     const startable = await story.why(labeled.inboxId)
     expect(startable.headline).toMatch(/^Somebody put a label on .* listens to this event\.$/)

@@ -23,7 +23,7 @@ const announced = {
     statusContext: 'acme/review',
   },
 }
-/** Of what is found out without sending anything. */
+/** Findings that need no write to GitHub. */
 const findings = new Set<string>(['budget', 'looked', 'settled', 'scanned', 'look_failed'])
 const trouble = { code: 'forbidden', text: 'GitHub answered 403' }
 
@@ -48,7 +48,7 @@ export function whyDeliveries(open: OpenStore): void {
     return found
   }
 
-  /** One step with every delivery that is due. */
+  /** Makes one step with every delivery that is due. */
   async function step(
     end: (name: string, delivery: Delivery) => AttemptEnd | Finding,
   ): Promise<void> {
@@ -60,7 +60,7 @@ export function whyDeliveries(open: OpenStore): void {
         await outbox.record(lease, came as Finding)
         continue
       }
-      // A commit has one status after the other; none is ever changed.
+      // Each status of a commit is a new one; none is ever edited.
       const isNew = providerId === null || delivery.channel === 'github-status'
       const action = isNew ? 'create' : 'edit'
       const request = {
@@ -102,8 +102,8 @@ export function whyDeliveries(open: OpenStore): void {
     const { headline, story, actions } = await ask()
     expect(headline).toContain('GitHub shows the comment (https://github.test/anchor) and ')
     expect(headline).toContain(`the ${status} (pending, https://github.test/status).`)
-    const told = story.map(({ text }) => text)
-    expect(told).toEqual([
+    const texts = story.map(({ text }) => text)
+    expect(texts).toEqual([
       'test claimed review of fe05bcd.',
       `On GitHub: comment 77 created; ${status}: pending.`,
     ])
@@ -115,7 +115,7 @@ export function whyDeliveries(open: OpenStore): void {
     const lost = { code: 'unanswered', text: 'the answer never came' }
     const changed = { providerId: '77', url: null, current: false }
 
-    /** After a lost answer what is sent is read again; `read` says what that finds. */
+    /** After a lost answer the output is read again; `read` says what that read finds. */
     async function sendAndRead(waitMs: number, read: () => Finding): Promise<void> {
       await step(() => ({ what: 'in_doubt', trouble: lost, after: null, looks: 1 }))
       for (let again = 0; again < 20; again += 1) {
@@ -172,8 +172,8 @@ export function whyDeliveries(open: OpenStore): void {
     world.clock.move(minute)
     await world.store.runs.complete(completion(claimed), null)
     await step(sent)
-    const told = (await ask()).story.map(({ text }) => text)
-    expect(told).toEqual([
+    const texts = (await ask()).story.map(({ text }) => text)
+    expect(texts).toEqual([
       'test claimed review of fe05bcd.',
       `On GitHub: comment 77 created; ${status}: pending.`,
       'review of fe05bcd finished: passed.',
@@ -190,8 +190,8 @@ export function whyDeliveries(open: OpenStore): void {
     }
     world.clock.move(10 * minute)
     await step(sent)
-    const told = (await ask()).story.map(({ text }) => text)
-    expect(told.slice(2)).toEqual([
+    const texts = (await ask()).story.map(({ text }) => text)
+    expect(texts.slice(2)).toEqual([
       'holder reported on fe05bcd: “reading”.',
       'holder reported on fe05bcd: “thinking”.',
       'holder reported on fe05bcd: “writing”.',
@@ -322,8 +322,12 @@ export function whyDeliveries(open: OpenStore): void {
 
   async function publish(name: string): Promise<string> {
     const { leaseHash } = holderOf(claimed)
-    const said = { name, channel: 'github-comment', content: { form: 'text', body: name } } as const
-    const request = { runId, leaseHash, actor: 'test', ...said, rightsOf: () => allRights }
+    const output = {
+      name,
+      channel: 'github-comment',
+      content: { form: 'text', body: name },
+    } as const
+    const request = { runId, leaseHash, actor: 'test', ...output, rightsOf: () => allRights }
     return (await world.store.outbox.publish(request, null)).delivery.id
   }
 
@@ -373,11 +377,11 @@ export function whyDeliveries(open: OpenStore): void {
     await world.store.runs.complete(completion(claimed), null)
     await step((name) => (name === 'anchor' ? { what: 'permanent', trouble } : sent(name)))
     const { id } = await deliveryCalled('anchor')
-    const told = await ask(id)
+    const why = await ask(id)
     const { repo } = claimed.run ?? { repo: '' }
-    expect(told).toMatchObject({ kind: 'delivery', subject: `${repo}#5`, query: id })
-    expect(told.headline).toContain('The comment failed')
-    expect(told.story.map(({ type }) => type)).toEqual([
+    expect(why).toMatchObject({ kind: 'delivery', subject: `${repo}#5`, query: id })
+    expect(why.headline).toContain('The comment failed')
+    expect(why.story.map(({ type }) => type)).toEqual([
       ...['run.claimed', 'delivery.sent', 'run.succeeded', 'delivery.failed'],
     ])
     expect((await ask(`${repo}#5`)).headline).toContain('The comment failed')

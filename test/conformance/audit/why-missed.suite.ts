@@ -11,7 +11,7 @@ import type { Store } from '../../../src/store.ts'
 import { StoryWorld } from './story-world.ts'
 import { useWorld, type OpenStore } from '../world.ts'
 
-/** What is said of a pull request that nothing is known about. */
+/** What `why` says about an unknown pull request. */
 async function unknown(store: Store): Promise<NotFoundError> {
   const error: unknown = await explain(store, 'acme/unheard#9').catch((failed: unknown) => failed)
   if (!(error instanceof NotFoundError)) throw new Error('something is known about it')
@@ -28,17 +28,17 @@ export function whyMissed(open: OpenStore): void {
       return await unknown(store)
     }
     const before = await refused('token')
-    const told = await refused('signature')
-    expect(told.message).not.toBe(before.message)
-    expect(told.message).toMatch(
+    const refusal = await refused('signature')
+    expect(refusal.message).not.toBe(before.message)
+    expect(refusal.message).toMatch(
       /But \d+ webhooks were refused because of a wrong signature, the last before .* UTC\./,
     )
-    const [first, second] = (told.hint ?? '').split('. ')
+    const [first, second] = (refusal.hint ?? '').split('. ')
     expect(first).toBe('Check that the name and the number are right')
     expect(second).toMatch(/^Set the same secret in the webhook on GitHub and in GITHUB_WEB/)
   })
 
-  it('wrong tokens do not hide a refused webhook, neither in why nor in doctor', async () => {
+  it('wrong tokens hide a refused webhook neither in why nor in doctor', async () => {
     const { store, clock } = world()
     clock.move(1000)
     await store.tokens.noteRefusals([{ address: '140.82.115.1', what: 'signature', count: 40 }])
@@ -78,7 +78,7 @@ export function whyMissed(open: OpenStore): void {
   ])('a webhook that was answered %i and then fetched is explained', async (answered, words) => {
     const story = new StoryWorld(world())
     await story.send({ head: 'a', answered })
-    const { story: told } = await story.why()
-    expect(told.map(({ text }) => text).join(' ')).toContain(words)
+    const { story: sentences } = await story.why()
+    expect(sentences.map(({ text }) => text).join(' ')).toContain(words)
   })
 }

@@ -1,7 +1,7 @@
 /**
- * Goal: what `why` reads costs what it answers, however much else there is.
- * Method: the very statements of its reads are explained on both databases, over many rows of
- * others: each must go along an index.
+ * Goal: the cost of `why` depends on its answer, not on how much else is stored.
+ * Method: both databases explain the statements of its reads, over many rows of other subjects.
+ * Each plan must use an index.
  */
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Sql } from '../../../src/stores/sql.ts'
@@ -42,7 +42,7 @@ describe('SQLite', () => {
 describe('PostgreSQL', () => {
   const planOf = usePostgresPlans([
     `INSERT INTO inbox (${columns}) SELECT ${entry} FROM generate_series(1, ${others}) AS i`,
-    // The other tables are empty here, where reading all of nothing is the cheapest.
+    // The other tables are empty, and a full scan of an empty table is the cheapest plan.
     'SET enable_seqscan = off',
   ])
 

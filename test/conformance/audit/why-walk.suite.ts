@@ -15,7 +15,7 @@ import { useWorld, type OpenStore, type World } from '../world.ts'
 
 const walks = 20
 
-/** What only the headline of a run in this state says. */
+/** Words that only the headline of a run in this state has. */
 const says: Readonly<Record<RunState, RegExp>> = {
   pending: / is waiting (for a worker|in line)/,
   running: / is being worked on by /,
@@ -35,29 +35,29 @@ async function runsOf(walk: Walk): Promise<readonly Run[]> {
   return lists.flatMap(({ items }) => items)
 }
 
-function checkHeadline(told: Why, runs: readonly Run[]): void {
-  const said = Object.entries(says).filter(([, words]) => words.test(told.headline))
+function checkHeadline(why: Why, runs: readonly Run[]): void {
+  const matching = Object.entries(says).filter(([, words]) => words.test(why.headline))
   const states = new Set<string>(runs.map(({ state }) => state))
-  expect(new Set(said.map(([name]) => name)), told.headline).toEqual(states)
-  expect(told.text).not.toMatch(/undefined|null|NaN|\[object/)
+  expect(new Set(matching.map(([name]) => name)), why.headline).toEqual(states)
+  expect(why.text).not.toMatch(/undefined|null|NaN|\[object/)
 }
 
 async function check(walk: Walk): Promise<void> {
   const { store } = walk.world
   for (const run of await runsOf(walk)) checkHeadline(await explain(store, run.id), [run])
-  // Of the pull request: the current run, and another one that is worked on, should there be one.
+  // For the pull request: the current run, and any other run that is worked on.
   const [pullRequest] = walk.subjects
   const [subject] = await store.runs.subjectsOf(pullRequest?.repo ?? '', 5)
   if (subject?.currentRunId == null) return
   const runs = [await store.runs.get(subject.currentRunId), await store.runs.ahead(subject.id)]
-  const told = await explain(store, `${pullRequest?.repo}#5`)
+  const why = await explain(store, `${pullRequest?.repo}#5`)
   checkHeadline(
-    told,
+    why,
     runs.filter((run) => run !== null),
   )
 }
 
-/** Carries out what is offered, and tries what is not. */
+/** Runs the commands that are offered, and tries those that are not. */
 async function act({ store }: World, id: string): Promise<void> {
   const offers = async (verb: string): Promise<boolean> => {
     const { actions } = await explain(store, id)

@@ -26,25 +26,25 @@ export function why(open: OpenStore): void {
       const story = new StoryWorld(world())
       await story.send({ head: 'a' })
       const [run] = await story.runs()
-      const told = await story.why(story.thread.toUpperCase())
-      expect(told).toMatchObject({ kind: 'pull_request', subject: story.thread })
-      expect(told.headline).toMatch(
+      const why = await story.why(story.thread.toUpperCase())
+      expect(why).toMatchObject({ kind: 'pull_request', subject: story.thread })
+      expect(why.headline).toMatch(
         new RegExp(
           `^review of ${story.thread} at ${short('a')} is waiting for a worker since ` +
             String.raw`\d\d:\d\d:\d\d UTC; no worker took it yet\.$`,
         ),
       )
-      expect(told.story.map(({ text }) => text)).toEqual([
+      expect(why.story.map(({ text }) => text)).toEqual([
         'mona opened the pull request.',
         `review of ${short('a')} started and waits for a worker.`,
       ])
-      expect(told.story.map(({ depth }) => depth)).toEqual([0, 1])
-      expect(told.story[1]).toMatchObject({ type: 'run.claimed', runId: run?.id })
+      expect(why.story.map(({ depth }) => depth)).toEqual([0, 1])
+      expect(why.story[1]).toMatchObject({ type: 'run.claimed', runId: run?.id })
       const what = `a worker for review of ${short('a')}; without one it fails (no_worker)`
-      expect(told.awaiting).toEqual([{ what, until: run?.dueAt }])
-      expect(commands(told)).toEqual([`holdfast runs cancel ${run?.id}`])
-      expect(told.text).toContain(told.headline)
-      expect(told.text).toContain(`until `)
+      expect(why.awaiting).toEqual([{ what, until: run?.dueAt }])
+      expect(commands(why)).toEqual([`holdfast runs cancel ${run?.id}`])
+      expect(why.text).toContain(why.headline)
+      expect(why.text).toContain(`until `)
     })
 
     it('whose head moved, it says what caused what, and counts repeats', async () => {
@@ -83,17 +83,17 @@ export function why(open: OpenStore): void {
       )
       world().clock.move(2 * hour)
       await story.sweep()
-      const told = await story.why()
-      expect(told.headline).toMatch(
+      const why = await story.why()
+      expect(why.headline).toMatch(
         / failed at .*: no worker took it within 1 hour \(no_worker\)\.$/,
       )
       const [run] = await story.runs()
-      expect(told.story.slice(2).map(({ text }) => text)).toEqual([
+      expect(why.story.slice(2).map(({ text }) => text)).toEqual([
         `Worker w7 took review of ${short('a')}.`,
         `Worker w7 was silent for too long; review of ${short('a')} waits for the next worker.`,
         `review of ${short('a')} failed (attempt 2): no worker took it within 1 hour (no_worker).`,
       ])
-      expect(commands(told)).toEqual([`holdfast runs rerun ${run?.id}`])
+      expect(commands(why)).toEqual([`holdfast runs rerun ${run?.id}`])
     })
 
     it('that is worked on, it names the next heartbeat, the deadline and the rerun', async () => {
@@ -101,9 +101,9 @@ export function why(open: OpenStore): void {
       await story.send({ head: 'a' })
       const held = await story.lease('w7')
       await story.store.runs.rerun(held.run.id, 'admin', null)
-      const told = await story.why()
-      expect(told.headline).toMatch(/ is being worked on by worker w7 since \d\d:\d\d:\d\d UTC\.$/)
-      expect(told.awaiting).toEqual([
+      const why = await story.why()
+      expect(why.headline).toMatch(/ is being worked on by worker w7 since \d\d:\d\d:\d\d UTC\.$/)
+      expect(why.awaiting).toEqual([
         {
           what:
             `the next heartbeat of worker w7 for review of ${short('a')}; without it, ` +
@@ -121,7 +121,7 @@ export function why(open: OpenStore): void {
           until: null,
         },
       ])
-      expect(commands(told)).toEqual([`holdfast runs cancel ${held.run.id}`])
+      expect(commands(why)).toEqual([`holdfast runs cancel ${held.run.id}`])
       await story.complete(held)
       expect((await story.story()).slice(3)).toEqual([
         `The admin asked for review of ${short('a')} again; it starts when this round ends.`,
@@ -135,16 +135,16 @@ export function why(open: OpenStore): void {
       const story = new StoryWorld(world())
       await story.send({ draft: true })
       await story.send({ action: 'labeled' })
-      const told = await story.why()
-      expect(told.headline).toMatch(
+      const why = await story.why()
+      expect(why.headline).toMatch(
         /^No run was started for .*, because the pull request is a draft\.$/,
       )
-      expect(told.story.map(({ text }) => text)).toEqual([
+      expect(why.story.map(({ text }) => text)).toEqual([
         'mona opened the pull request: nothing was started, because the pull request is a draft.',
         'mona put a label on the pull request: nothing was started, because no run type listens ' +
           'to this event.',
       ])
-      expect(told.actions).toEqual([
+      expect(why.actions).toEqual([
         { text: 'Mark the pull request ready for review on GitHub', command: null },
       ])
     })
@@ -153,24 +153,24 @@ export function why(open: OpenStore): void {
       const story = new StoryWorld(world())
       await story.send({ head: 'a' })
       const { inboxId } = await story.send({ action: 'closed', sender: 'hubot' })
-      const told = await story.why()
-      expect(told.headline).toMatch(/ was cancelled at .*, because the pull request was closed\.$/)
-      expect(told.story.slice(-2).map(({ text }) => text)).toEqual([
+      const why = await story.why()
+      expect(why.headline).toMatch(/ was cancelled at .*, because the pull request was closed\.$/)
+      expect(why.story.slice(-2).map(({ text }) => text)).toEqual([
         'hubot closed the pull request.',
         `review of ${short('a')} was cancelled, because the pull request was closed.`,
       ])
       const closing = await story.why(inboxId)
       expect(closing.headline).toMatch(/\. It cancelled review of \w+ \(now cancelled\)\.$/)
-      expect(closing.story).toEqual(told.story.slice(-2))
+      expect(closing.story).toEqual(why.story.slice(-2))
     })
 
     it('whose rule gave its own reason, it quotes the reason on one line', async () => {
       const when = () => 'not\n<b>today</b>'
       const story = new StoryWorld(world(), { review: { on: { pull_request: ['opened'] }, when } })
       await story.send({ head: 'a' })
-      const told = await story.why()
-      expect(told.headline).toMatch(/ was skipped at .* said “not ‹b›today‹\/b›”\.$/)
-      expect(told.story.map(({ text }) => text)).toEqual([
+      const why = await story.why()
+      expect(why.headline).toMatch(/ was skipped at .* said “not ‹b›today‹\/b›”\.$/)
+      expect(why.story.map(({ text }) => text)).toEqual([
         'mona opened the pull request.',
         `review of ${short('a')} was skipped, because its rule (when) said “not ‹b›today‹/b›”.`,
       ])
@@ -202,16 +202,16 @@ export function why(open: OpenStore): void {
       isAway = false
       await story.process()
       const refused = 'mona has the role read; write is needed'
-      const told = await story.why(inboxId)
-      expect(told).toMatchObject({ kind: 'webhook', subject: story.thread })
-      expect(told.headline).toContain(`(${refused}).`)
-      expect(told.story.map(({ text }) => text)).toEqual([
+      const why = await story.why(inboxId)
+      expect(why).toMatchObject({ kind: 'webhook', subject: story.thread })
+      expect(why.headline).toContain(`(${refused}).`)
+      expect(why.story.map(({ text }) => text)).toEqual([
         'mona opened the pull request.',
         'It could not be decided yet: GitHub could not be asked.',
         "Nothing was started, because its sender's role is too low for the run type review " +
           `(${refused}).`,
       ])
-      expect(commands(told)).toEqual([`holdfast inbox replay ${inboxId}`])
+      expect(commands(why)).toEqual([`holdfast inbox replay ${inboxId}`])
     })
 
     it('of several run types, it names each, also the one whose rule failed', async () => {
@@ -223,19 +223,19 @@ export function why(open: OpenStore): void {
       const types = { review: early, docs: { ...early, when }, lint: { on } }
       const story = new StoryWorld(world(), types)
       const { inboxId } = await story.send({ head: 'a', draft: true })
-      const told = await story.why()
+      const why = await story.why()
       const broke = 'because the rule (when) of the run type docs failed (boom)'
-      expect(told.headline).toMatch(/^review of .* no worker took it yet\. mona opened /)
-      expect(told.headline).toContain(`. It could not be decided for docs, ${broke}.`)
-      expect(told.story.map(({ text }) => text)).toEqual([
+      expect(why.headline).toMatch(/^review of .* no worker took it yet\. mona opened /)
+      expect(why.headline).toContain(`. It could not be decided for docs, ${broke}.`)
+      expect(why.story.map(({ text }) => text)).toEqual([
         'mona opened the pull request.',
         `review of ${short('a')} started and waits for a worker.`,
         `docs: it could not be decided, ${broke}.`,
         'lint: nothing was started, because the pull request is a draft.',
       ])
-      expect(commands(told)).toContain(`holdfast inbox replay ${inboxId}`)
+      expect(commands(why)).toContain(`holdfast inbox replay ${inboxId}`)
       const fix = 'Fix "when" of the run type docs and restart'
-      expect(told.actions).toContainEqual({ text: fix, command: null })
+      expect(why.actions).toContainEqual({ text: fix, command: null })
     })
 
     it('that programs claimed, it names repeats, a lost claimer and a late event', async () => {
@@ -251,8 +251,8 @@ export function why(open: OpenStore): void {
       await subject.claim('one')
       await subject.claim('two', { eventAt: 5 })
       await subject.claim('zero', { eventAt: 1 })
-      const told = await explain(world().store, thread)
-      expect(told.story.map(({ text }) => text)).toEqual([
+      const why = await explain(world().store, thread)
+      expect(why.story.map(({ text }) => text)).toEqual([
         `tok_1 claimed ${one}.`,
         `test asked for ${one}, which already exists, so nothing was started (3 times).`,
         `test took ${one} over, because its holder was silent for too long (attempt 2).`,
@@ -285,11 +285,11 @@ export function why(open: OpenStore): void {
         eventMs: 7 * day,
       }
       while ((await story.store.upkeep.purge(limits, 'purge')).more);
-      const told = await story.why()
-      expect(told.headline).toBe(
+      const why = await story.why()
+      expect(why.headline).toBe(
         `review at ${short('a')} was removed, because it is past its retention; it was succeeded.`,
       )
-      expect(told.story.at(-1)?.text).toMatch(
+      expect(why.story.at(-1)?.text).toMatch(
         /was removed, because it was past its retention; it was succeeded/,
       )
       const ofRun = await story.why(held.run.id)
@@ -330,14 +330,14 @@ export function why(open: OpenStore): void {
       }
       const { inboxId, decision } = await story.send({ head: 'a', payload })
       expect(decision).toBe('duplicate')
-      const told = await story.why(inboxId)
-      expect(told.headline).toMatch(/\. The same event had come before; nothing was done twice\.$/)
-      expect(told.story.map(({ text }) => text)).toEqual([
+      const why = await story.why(inboxId)
+      expect(why.headline).toMatch(/\. The same event had come before; nothing was done twice\.$/)
+      expect(why.story.map(({ text }) => text)).toEqual([
         'mona opened the pull request.',
         `review of ${short('a')} started and waits for a worker.`,
         'GitHub sent this event again; nothing was done twice.',
       ])
-      expect(commands(told)).toEqual([])
+      expect(commands(why)).toEqual([])
     })
 
     it('that was replayed, it reports both decisions', async () => {
@@ -371,21 +371,21 @@ export function why(open: OpenStore): void {
       const subject = new TestSubject(world(), { kind: 'job' })
       const first = await subject.claim('one')
       const second = await subject.claim('two', { lease: null })
-      const told = await explain(world().store, second.run?.id ?? '')
+      const why = await explain(world().store, second.run?.id ?? '')
       const ahead = `${subject.type} of ${subject.name}:one`
       const two = `${subject.type} of ${subject.name}:two`
-      expect(told.headline).toBe(
+      expect(why.headline).toBe(
         `${subject.type} of ${subject.name} (${subject.name}:two) is waiting in line behind ` +
           `${ahead} (${first.run?.id}), which is running.`,
       )
-      expect(told.awaiting[0]).toEqual({
+      expect(why.awaiting[0]).toEqual({
         what: `the end of ${ahead} (${first.run?.id}); then ${two} starts`,
         until: null,
       })
-      expect(commands(told)).toEqual([`holdfast runs cancel ${second.run?.id}`])
+      expect(commands(why)).toEqual([`holdfast runs cancel ${second.run?.id}`])
       await subject.complete(first, 'failed')
-      const told2 = await explain(world().store, second.run?.id ?? '')
-      expect(told2.story.map(({ text }) => text)).toEqual([
+      const whyAfter = await explain(world().store, second.run?.id ?? '')
+      expect(whyAfter.story.map(({ text }) => text)).toEqual([
         `${two} waits in line behind another run.`,
         `${two} is next in line and waits for a worker.`,
       ])

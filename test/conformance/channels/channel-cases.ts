@@ -1,4 +1,6 @@
-/** What the suite needs to know of each channel: two contents, and where to see them on GitHub. */
+/**
+ * What the suite needs to know about each channel: two contents, and where to see them on GitHub.
+ */
 import { type ChannelName } from '../../../src/channels/github-channels.ts'
 import type { CheckContent } from '../../../src/channels/github-check.ts'
 import type { CommentContent } from '../../../src/channels/github-comment.ts'
@@ -14,13 +16,15 @@ export interface ChannelCase {
   readonly identities: readonly Identity[]
   readonly first: unknown
   readonly second: unknown
-  /** No content of this channel. */
+  /** Invalid content for this channel. */
   readonly wrong: unknown
-  /** What a second write of it does to the first. */
+  /** What a second write does: it edits the first output, adds another one, or changes nothing. */
   readonly again: 'edits' | 'adds' | 'nothing'
-  /** Of the write that makes it. */
+  /** The route of the request that creates the output. */
   readonly route: string
-  /** All of this kind there, oldest first: its id as we record it, and what shows of it. */
+  /**
+   * All outputs of this kind, oldest first: the id as Holdfast records it, and the visible text.
+   */
   there(github: GitHubSimulator): { readonly id: string; readonly shows: string }[]
   readonly shows: { readonly first: string; readonly second: string }
 }
@@ -58,7 +62,7 @@ export const review = (given: Partial<ReviewContent> = {}): ReviewContent => ({
 })
 
 const both: readonly Identity[] = ['app', 'user']
-/** What people see of a body. */
+/** The part of a body that people see. */
 const visible = (body: string) => body.replaceAll(/<!--.*?-->/gs, '').trim()
 
 export const channelCases: readonly ChannelCase[] = [
@@ -138,7 +142,7 @@ export function faultOf(github: GitHubSimulator, fault: ChannelFault): Fault {
   return faultsOf(github)[fault]()
 }
 
-/** A channel to GitHub as any other. */
+/** A channel to GitHub, in the form that the suite for any channel needs. */
 export function asAnyChannel(the: ChannelCase, identity: Identity, way: Way): ChannelUnderTest {
   return {
     title: `${the.name} as ${identity}, ${way}`,

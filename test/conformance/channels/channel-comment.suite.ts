@@ -108,8 +108,8 @@ export function exerciseComments(identity: Identity): void {
       expect((await world.look(name, hello, {}, since)).found).toEqual([])
       expect((await world.look(name, hello, {}, since - 51 * minute)).found).toHaveLength(1)
       const [asked] = world.github.requests.filter(({ route }) => route === list)
-      const told = new Date(since - 10 * minute).toISOString().replace('.000', '')
-      expect(asked!.query['since']).toBe(told)
+      const from = new Date(since - 10 * minute).toISOString().replace('.000', '')
+      expect(asked!.query['since']).toBe(from)
     })
 
     it.each([-3, 3])("are found by GitHub's clock, which is %i hours ahead", async (hours) => {
@@ -132,8 +132,8 @@ export function exerciseComments(identity: Identity): void {
       const first = await world.write(name, hello)
       world.clock.pass(60 * minute)
       const second = await world.write(name, comment('Hello again'))
-      const known = { providerId: first.providerId }
-      const { found } = await world.look(name, hello, known, world.clock.wall)
+      const sent = { providerId: first.providerId }
+      const { found } = await world.look(name, hello, sent, world.clock.wall)
       expect(found).toMatchObject([
         { providerId: first.providerId, current: true },
         { providerId: second.providerId, current: false },

@@ -1,6 +1,6 @@
 /**
- * What every channel to GitHub must do besides what any channel must (channel.suite.ts). The test
- * reads what the simulated GitHub received, not what the channel says.
+ * What every channel to GitHub must do in addition to channel.suite.ts. The test reads what the
+ * simulated GitHub received, not what the channel reports.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { GitHubErrorKind } from '../../../src/github/errors.ts'
@@ -73,7 +73,7 @@ export function exerciseOnGitHub(the: ChannelCase, identity: Identity, way: Way)
       expect(error).toMatchObject({ kind })
     })
 
-    // Only an App can make itself another.
+    // Only an App can get itself a new token.
     if (identity === 'app') {
       it('renews an expired token, and writes once', async () => {
         await world.look(the.name, the.first)
@@ -107,7 +107,7 @@ export function exerciseOnGitHub(the: ChannelCase, identity: Identity, way: Way)
       expect(await whose('1')).toBe('absent')
       const isMarked = the.name !== 'github-status' && the.name !== 'github-label'
       if (isMarked) expect(await whose(providerId, { markerKey: 'other' })).toBe('another')
-      // Only an App writes check runs, and a label is anybody's.
+      // Only an App writes check runs, and a label does not show who set it.
       if (the.name === 'github-check' || the.name === 'github-label') return
       const theirs = await world.writeAsStranger(the.name, the.first)
       expect(await whose(theirs.providerId)).toBe('foreign')
@@ -119,7 +119,7 @@ export function exerciseOnGitHub(the: ChannelCase, identity: Identity, way: Way)
       expect(await isThere()).toBe(true)
       world.github.restrict(repo)
       expect(await isThere()).toBe(false)
-      // By now the App has forgotten where it is installed, and does not find out.
+      // The App no longer knows its installation there, and cannot find it out.
       expect(await isThere()).toBe(false)
       world.github.allow(repo)
       const onCommit = the.name === 'github-status' || the.name === 'github-check'

@@ -1,6 +1,6 @@
 /**
- * The real channels over the real client, before a simulated GitHub: as an App or as a user. Time
- * stands still unless a test moves it, and the simulator counts what it received.
+ * The real channels over the real client, against a simulated GitHub, as an App or as a user. Time
+ * does not pass unless a test moves it, and the simulator counts what it received.
  */
 import { type ChannelName } from '../../../src/channels/github-channels.ts'
 import type { Channel, Prepared, LookResult, Target, Written } from '../../../src/channel.ts'
@@ -12,7 +12,7 @@ import {
   serveSimulator,
   type GitHubSimulator,
 } from '../../../src/simulator/index.ts'
-import { appKeyPem, clientOf, HandClock } from '../../github/github-under-test.ts'
+import { appKeyPem, clientOf, ManualClock } from '../../github/github-under-test.ts'
 import { watchAnswers } from '../../simulator/openapi.ts'
 
 export const repo = 'acme/widgets'
@@ -25,7 +25,7 @@ export type Way = 'in the process' | 'over HTTP'
 
 const ownToken = 'ghp_ours0123456789'
 const strangersToken = 'ghp_strangers0123456789'
-/** Far ahead of all that a test lets pass. */
+/** A deadline later than any time that a test reaches. */
 export const inTime = 1_000_000_000
 
 export const firstKey: MarkerKey = { id: 'k1', secret: 'the first secret' }
@@ -33,7 +33,7 @@ export const secondKey: MarkerKey = { id: 'k2', secret: 'the second secret' }
 
 export class ChannelWorld {
   readonly github: GitHubSimulator
-  readonly clock: HandClock
+  readonly clock: ManualClock
   readonly renamed: [number, string][] = []
   readonly #channels: ReadonlyMap<string, Channel>
   readonly #strangers: ReadonlyMap<string, Channel>
@@ -43,7 +43,7 @@ export class ChannelWorld {
 
   private constructor(
     github: GitHubSimulator,
-    clock: HandClock,
+    clock: ManualClock,
     identity: Identity,
     served: { url: string; close: () => Promise<void> } | null,
   ) {
@@ -53,7 +53,7 @@ export class ChannelWorld {
     const watch = watchAnswers(served === null ? github.fetch : fetch)
     this.close = async () => {
       await served?.close()
-      // What we ask and are answered has GitHub's own form, in every test.
+      // Every request and every answer has the form that GitHub describes, in every test.
       if (watch.problems.length > 0) throw new Error(watch.problems.join('\n'))
     }
     const shared = { clock, fetch: watch.fetch }
@@ -70,8 +70,8 @@ export class ChannelWorld {
     this.#strangers = createGitHubChannels({ ...rest, github: theirs })
     this.#learn = async () => {
       const own = await ours.ownAccount()
-      const known = (id: number | null | undefined) => new Set(id == null ? [] : [id])
-      this.authors = { userIds: known(own?.id), appIds: known(own?.appId) }
+      const setOf = (id: number | null | undefined) => new Set(id == null ? [] : [id])
+      this.authors = { userIds: setOf(own?.id), appIds: setOf(own?.appId) }
     }
   }
 
@@ -81,7 +81,7 @@ export class ChannelWorld {
     identity: Identity,
     { way = 'in the process', aheadMs = 0 }: { way?: Way; aheadMs?: number } = {},
   ): Promise<ChannelWorld> {
-    const clock = new HandClock()
+    const clock = new ManualClock()
     const github = createGitHubSimulator({
       clock,
       aheadMs,
@@ -137,7 +137,7 @@ export class ChannelWorld {
     return await this.channel(name).write(target, prepared, sendBy)
   }
 
-  /** The same channel, with the same keys, in the hands of somebody else. */
+  /** Writes with the same channel and the same keys, but as another account. */
   async writeAsStranger(name: ChannelName, content: unknown): Promise<Written> {
     const target = this.target()
     const channel = this.#strangers.get(name)!

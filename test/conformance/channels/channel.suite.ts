@@ -1,6 +1,6 @@
 /**
- * What every channel must do, whatever it publishes and to whom. The test reads what the other side
- * received, not what the channel says. The channel under test is a parameter: one to GitHub, or any
+ * What every channel must do, whatever and wherever it publishes. The test reads what the receiver
+ * got, not what the channel reports. The channel under test is a parameter: one to GitHub, or any
  * other.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -8,10 +8,10 @@ import type { Channel, Prepared, Target, Written } from '../../../src/channel.ts
 import type { SendFailure } from '../../../src/domain/outbox/outcome.ts'
 import { rejectionOf } from '../../github/github-under-test.ts'
 
-/** Far ahead of all that a test lets pass. */
+/** A deadline later than any time that a test reaches. */
 const inTime = 1_000_000_000
 
-/** Those of the first three have it done, and their answer is lost. */
+/** With the first three, the receiver does what was asked, and the answer is lost. */
 export type ChannelFault =
   'lostAnswer' | 'badGateway' | 'brokenJson' | 'lostRequest' | 'limit' | 'refusal'
 
@@ -22,7 +22,7 @@ export interface ChannelUnderTest {
   readonly title: string
   readonly first: unknown
   readonly second: unknown
-  /** No content of this channel. */
+  /** Invalid content for this channel. */
   readonly wrong: unknown
   readonly shows: { readonly first: string }
   open(): Promise<OpenedChannel>
@@ -32,13 +32,13 @@ export interface OpenedChannel {
   readonly channel: Channel
   readonly clock: { readonly wall: number; pass(ms: number): void }
   target(given?: Partial<Target>): Target
-  /** What is there, oldest first: its id as we record it, and what shows of it. */
+  /** All outputs, oldest first: the id as Holdfast records it, and the visible text. */
   there(): readonly { readonly id: string; readonly shows: string }[]
-  /** Requests that make it. */
+  /** How many requests were received that create an output. */
   writes(): number
-  /** Requests of all kinds. */
+  /** How many requests of any kind were received. */
   asked(): number
-  /** The next request that makes it goes wrong like this. */
+  /** The next request that creates an output fails in this way. */
   play(fault: ChannelFault): void
   close(): Promise<void>
 }

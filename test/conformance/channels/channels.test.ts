@@ -1,4 +1,4 @@
-/** The conformance suite of channels before the simulated GitHub, as an App and as a user. */
+/** The conformance suite of channels, against the simulated GitHub, as an App and as a user. */
 import { asAnyChannel, channelCases, type ChannelCase } from './channel-cases.ts'
 import { exerciseComments } from './channel-comment.suite.ts'
 import { exerciseKinds } from './channel-kinds.suite.ts'

@@ -1,8 +1,8 @@
 /**
  * Goal: a channel to something other than GitHub needs nothing but its own file.
- * Method: a fake messenger with an address and without repository, run or subject is declared here,
- * with both policies for outputs that cannot be looked at, and passes the suites of any channel and
- * of publishing. Neither the domain nor a store nor the publisher knows its name.
+ * Method: this file declares a fake messenger, which has addresses but no repository, run or
+ * subject, with both policies for outputs that cannot be looked at. It passes the suites for any
+ * channel and for publishing. Neither the domain nor a store nor the publisher knows its name.
  */
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -14,27 +14,27 @@ import type { SendFailure } from '../../../src/domain/outbox/outcome.ts'
 import { InvalidInputError } from '../../../src/errors.ts'
 import { createPublisher } from '../../../src/outbox/publisher.ts'
 import { openSqlite } from '../../../src/stores/open-sqlite.ts'
-import { HandClock, rejectionOf } from '../../github/github-under-test.ts'
+import { ManualClock, rejectionOf } from '../../github/github-under-test.ts'
 import { openOnPostgres } from '../open-on-postgres.ts'
 import { hour, minute, second, type OpenStore } from '../world.ts'
 import { exerciseChannel, limitSeconds, type ChannelFault } from './channel.suite.ts'
-import { PublisherWorld, type OtherSide, type PublisherParts } from './publisher-world.ts'
+import { PublisherWorld, type Receiver, type PublisherParts } from './publisher-world.ts'
 import { exercisePublishing, type PublishedCase } from './publisher.suite.ts'
 
 type Policy = 'resend' | 'hold'
 const policies: readonly Policy[] = ['resend', 'hold']
 
-class PigeonError extends Error {
+class MessengerError extends Error {
   readonly failure: SendFailure
   constructor(kind: SendFailure['kind'], until: number | null = null) {
     super(kind)
     const code = kind === 'refused' ? 'forbidden' : kind
-    this.failure = { kind, until, trouble: { code, text: `the loft said ${kind}` } }
+    this.failure = { kind, until, trouble: { code, text: `the messenger answered ${kind}` } }
   }
 }
 
 const declarationOf = (policy: Policy): ChannelDeclaration => ({
-  name: 'pigeon',
+  name: 'messenger',
   kind: 'message',
   place: 'address',
   replacedBy: 'edit',
@@ -46,22 +46,22 @@ const declarationOf = (policy: Policy): ChannelDeclaration => ({
   notifiesPeople: true,
   givesBack: false,
   isAllowedByDefault: false,
-  // Whoever flies for one loft is limited together.
-  identityOf: ({ address }) => `pigeon:${address?.split('/')[0] ?? ''}`,
-  failureOf: (error) => (error instanceof PigeonError ? error.failure : null),
+  // All addresses of one server share one limit.
+  identityOf: ({ address }) => `messenger:${address?.split('/')[0] ?? ''}`,
+  failureOf: (error) => (error instanceof MessengerError ? error.failure : null),
   output: {},
   showsWork: () => false,
 })
 
-interface Letter {
+interface StoredMessage {
   readonly id: string
   readonly shows: string
   readonly to: string
 }
 
-/** The other side: it keeps one letter of each delivery, however often it is sent. */
-class Lofts {
-  readonly letters: Letter[] = []
+/** The receiver. It keeps one message per delivery, however often the message is sent. */
+class FakeMessenger {
+  readonly messages: StoredMessage[] = []
   requests: string[] = []
   readonly #faults: { readonly fault: ChannelFault | 'delay'; readonly open: Promise<void> }[] = []
   readonly #clock: Clock
@@ -87,22 +87,27 @@ class Lofts {
     this.requests.push(to)
     const { fault, open } = this.#faults.shift() ?? {}
     if (fault === 'delay') await open
-    if (fault === 'lostRequest') throw new PigeonError('unanswered')
-    if (fault === 'refusal') throw new PigeonError('refused')
+    if (fault === 'lostRequest') throw new MessengerError('unanswered')
+    if (fault === 'refusal') throw new MessengerError('refused')
     if (fault === 'limit') {
-      throw new PigeonError('limited', this.#clock.wallMs() + limitSeconds * second)
+      throw new MessengerError('limited', this.#clock.wallMs() + limitSeconds * second)
     }
-    const id = `letter ${deliveryId}`
-    if (!this.letters.some((letter) => letter.id === id)) this.letters.push({ id, shows: text, to })
-    if (fault !== undefined && fault !== 'delay') throw new PigeonError('unanswered')
+    const id = `message ${deliveryId}`
+    if (!this.messages.some((message) => message.id === id))
+      this.messages.push({ id, shows: text, to })
+    if (fault !== undefined && fault !== 'delay') throw new MessengerError('unanswered')
     return id
   }
 }
 
-function pigeons(declaration: ChannelDeclaration, lofts: Lofts, clock: Clock): Channel {
+function messengerChannel(
+  declaration: ChannelDeclaration,
+  messenger: FakeMessenger,
+  clock: Clock,
+): Channel {
   const addressOf = ({ address }: Target): string => {
     if (address !== null) return address
-    throw new InvalidInputError('invalid_content', 'address', 'there is nowhere to fly to')
+    throw new InvalidInputError('invalid_content', 'address', 'there is no address')
   }
   return {
     declaration,
@@ -115,28 +120,30 @@ function pigeons(declaration: ChannelDeclaration, lofts: Lofts, clock: Clock): C
       return { hash: createHash('sha256').update(text).digest('hex'), body: { text } }
     },
     write: async (target, { body }, sendBy) => {
-      if (clock.monotonicMs() > sendBy) throw new PigeonError('too_late')
+      if (clock.monotonicMs() > sendBy) throw new MessengerError('too_late')
       const { deliveryId } = target
-      const id = await lofts.receive(deliveryId, addressOf(target), String(body['text']))
+      const id = await messenger.receive(deliveryId, addressOf(target), String(body['text']))
       return { providerId: id, url: null }
     },
   }
 }
 
-interface PigeonSide extends OtherSide {
-  readonly lofts: Lofts
+interface MessengerReceiver extends Receiver {
+  readonly messenger: FakeMessenger
 }
 
 const nowhereToLearn = { learn: () => Promise.reject(new Error('it has no repository')) }
 
-const sideOf =
+const receiverOf =
   (policy: Policy, knows = true) =>
-  (clock: Clock): PigeonSide => {
-    const lofts = new Lofts(clock)
+  (clock: Clock): MessengerReceiver => {
+    const messenger = new FakeMessenger(clock)
     const declaration = declarationOf(policy)
-    const channels = new Map(knows ? [['pigeon', pigeons(declaration, lofts, clock)]] : [])
+    const channels = new Map(
+      knows ? [['messenger', messengerChannel(declaration, messenger, clock)]] : [],
+    )
     return {
-      lofts,
+      messenger,
       channels: [declaration],
       publisher: (parts: PublisherParts) =>
         createPublisher({ ...parts, channels, repositoryIds: nowhereToLearn }),
@@ -144,19 +151,19 @@ const sideOf =
   }
 
 const message = (address: string, text = 'Hello') => ({
-  ...{ channel: 'pigeon', address, key: 'the-one', content: { text } },
+  ...{ channel: 'messenger', address, key: 'the-one', content: { text } },
 })
 
-const published = (policy: Policy): PublishedCase<PigeonSide> => ({
+const published = (policy: Policy): PublishedCase<MessengerReceiver> => ({
   title: `a message that nobody can look at (${policy})`,
   inDoubt: policy,
-  open: (open) => PublisherWorld.open(open, sideOf(policy)),
+  open: (open) => PublisherWorld.open(open, receiverOf(policy)),
   want: async ({ store }) => {
     await store.outbox.send(message('north/ann'))
   },
-  asked: ({ lofts }) => lofts.requests.length,
-  there: ({ lofts }) => lofts.letters,
-  play: ({ lofts }, fault) => lofts.play(fault),
+  asked: ({ messenger }) => messenger.requests.length,
+  there: ({ messenger }) => messenger.messages,
+  play: ({ messenger }, fault) => messenger.play(fault),
   copies: 'none',
 })
 
@@ -179,16 +186,16 @@ for (const policy of policies) {
     wrong: { text: 7 },
     shows: { first: 'Hello' },
     async open() {
-      const clock = new HandClock()
-      const lofts = new Lofts(clock)
+      const clock = new ManualClock()
+      const messenger = new FakeMessenger(clock)
       return {
-        channel: pigeons(declarationOf(policy), lofts, clock),
+        channel: messengerChannel(declarationOf(policy), messenger, clock),
         clock,
         target,
-        there: () => lofts.letters.map(({ id, shows }) => ({ id, shows })),
-        writes: () => lofts.requests.length,
-        asked: () => lofts.requests.length,
-        play: (fault) => void lofts.play(fault),
+        there: () => messenger.messages.map(({ id, shows }) => ({ id, shows })),
+        writes: () => messenger.requests.length,
+        asked: () => messenger.requests.length,
+        play: (fault) => void messenger.play(fault),
         close: async () => undefined,
       }
     },
@@ -199,9 +206,9 @@ exercisePublishing('SQLite', openInMemory, policies.map(published))
 exercisePublishing('PostgreSQL', openOnPostgres, policies.map(published))
 
 describe('a message to an address', () => {
-  let world: PublisherWorld<PigeonSide>
+  let world: PublisherWorld<MessengerReceiver>
   beforeEach(async () => {
-    world = await PublisherWorld.open(openInMemory, sideOf('resend'))
+    world = await PublisherWorld.open(openInMemory, receiverOf('resend'))
   })
   afterEach(() => world.close())
 
@@ -211,7 +218,7 @@ describe('a message to an address', () => {
     const nobody = { runId: null, subjectId: null, repositoryId: null, address: 'north/ann' }
     expect(delivery).toMatchObject({ kind: 'message', ...nobody })
     await world.pass(minute)
-    expect(world.side.lofts.letters).toMatchObject([{ to: 'north/ann', shows: 'Hello' }])
+    expect(world.receiver.messenger.messages).toMatchObject([{ to: 'north/ann', shows: 'Hello' }])
     const backlog = await world.store.outbox.backlog()
     expect(backlog).toMatchObject({ oldestAt: null, failed: 0 })
   })
@@ -224,26 +231,26 @@ describe('a message to an address', () => {
     expect(await other).toMatchObject({ code: 'content_differs' })
     await world.store.outbox.send(message('north/bob', 'Goodbye'))
     await world.pass(minute)
-    expect(world.side.lofts.letters.map(({ to }) => to).toSorted()).toEqual([
+    expect(world.receiver.messenger.messages.map(({ to }) => to).toSorted()).toEqual([
       'north/ann',
       'north/bob',
     ])
   })
 
   it('waits for a limit of its own identity, and of no other', async () => {
-    const { lofts } = world.side
+    const { messenger } = world.receiver
     await world.store.outbox.send(message('north/ann'))
-    lofts.play('limit')
+    messenger.play('limit')
     await world.turn()
     await world.store.outbox.send(message('north/bob'))
     await world.store.outbox.send(message('south/eve'))
     await world.pass((limitSeconds - 1) * second)
-    expect(lofts.letters.map(({ to }) => to)).toEqual(['south/eve'])
+    expect(messenger.messages.map(({ to }) => to)).toEqual(['south/eve'])
     const budgets = await world.store.outbox.budgets()
     const blocked = budgets.filter(({ blockedUntil }) => blockedUntil !== null)
-    expect(blocked.map(({ identity }) => identity)).toEqual(['pigeon:north'])
+    expect(blocked.map(({ identity }) => identity)).toEqual(['messenger:north'])
     await world.pass(minute)
-    expect(lofts.letters).toHaveLength(3)
+    expect(messenger.messages).toHaveLength(3)
   })
 
   it('is refused on a channel that has no addresses', async () => {
@@ -255,11 +262,12 @@ describe('a message to an address', () => {
 it('a process that does not know a channel leaves its messages to one that does', async () => {
   const withBoth: OpenStore = (machine) =>
     openInMemory({ ...machine, channels: [...githubDeclarations, declarationOf('hold')] })
-  const world = await PublisherWorld.open(withBoth, sideOf('hold', false))
+  const world = await PublisherWorld.open(withBoth, receiverOf('hold', false))
   const { delivery } = await world.store.outbox.send(message('north/ann'))
   await world.pass(hour)
   const kept = await world.store.outbox.delivery(delivery.id)
-  expect(kept).toMatchObject({ status: 'PENDING', errorCode: 'no_channel' })
+  expect(kept).toMatchObject({ status: 'PENDING', errorCode: 'no_channel', tries: 0 })
+  expect(kept!.dueAt! - world.store.now()).toBeLessThanOrEqual(30 * second)
   const skipped = await world.store.outbox.skip(delivery.id, 'not any more', 'ann', null)
   expect(skipped.status).toBe('SKIPPED')
   expect(world.errors).toEqual([])

@@ -1,4 +1,6 @@
-/** Publishing to the simulated GitHub as an App: what a run shows, and what it publishes itself. */
+/**
+ * Publishes to the simulated GitHub as an App: the announcements of a run, and the run's outputs.
+ */
 import {
   allRights,
   channelsByName,
@@ -15,16 +17,16 @@ import { holderOf, policy, pullRequestClaim } from '../claims.ts'
 import { second, type OpenStore } from '../world.ts'
 import { channelCases, faultOf, type ChannelCase } from './channel-cases.ts'
 import { repo, sha, thread } from './channel-world.ts'
-import { PublisherWorld, type OtherSide } from './publisher-world.ts'
+import { PublisherWorld, type Receiver } from './publisher-world.ts'
 import type { PublishedCase } from './publisher.suite.ts'
 
-interface GitHubSide extends OtherSide {
+interface GitHubReceiver extends Receiver {
   readonly github: GitHubSimulator
 }
 
-type GitHubWorld = PublisherWorld<GitHubSide>
+type GitHubWorld = PublisherWorld<GitHubReceiver>
 
-function gitHubSide(clock: Clock): GitHubSide {
+function gitHubReceiver(clock: Clock): GitHubReceiver {
   const app = { id: 12, slug: 'holdfast-bot', privateKey: appKeyPem }
   const github = createGitHubSimulator({ clock, app })
   github.addRepository(repo)
@@ -41,16 +43,16 @@ function gitHubSide(clock: Clock): GitHubSide {
 }
 
 async function openGitHubWorld(open: OpenStore): Promise<GitHubWorld> {
-  const world = await PublisherWorld.open(open, gitHubSide)
-  // As an event does: what is due can be written at once.
-  const { id } = world.side.github.repository(repo)
+  const world = await PublisherWorld.open(open, gitHubReceiver)
+  // Records the repository's id as an event does, so that the first write needs no question.
+  const { id } = world.receiver.github.repository(repo)
   await world.store.repositories.learn(repo, id, 'now', 'test')
   return world
 }
 
 async function claim({ store }: GitHubWorld, announcement: Announcement): Promise<ClaimAnswer> {
   const names = { repo, pr: thread, head: 'the head' }
-  // Younger than the store: nothing has to be looked for before the first write.
+  // Younger than the store, so Holdfast looks for nothing before the first write.
   const threadCreatedAt = store.now() + second
   const over = { headSha: sha, threadCreatedAt, policy: { ...policy, announcement } }
   return await store.runs.claim(pullRequestClaim(names, over), null)
@@ -63,7 +65,7 @@ async function publish(world: GitHubWorld, channel: ChannelName, given: unknown)
   await world.store.outbox.publish({ runId, leaseHash, actor, ...output }, null)
 }
 
-const copiesOf: Record<ChannelName, PublishedCase<GitHubSide>['copies']> = {
+const copiesOf: Record<ChannelName, PublishedCase<GitHubReceiver>['copies']> = {
   'github-comment': 'removed',
   'github-label': 'none',
   'github-status': 'stay',
@@ -71,7 +73,7 @@ const copiesOf: Record<ChannelName, PublishedCase<GitHubSide>['copies']> = {
   'github-review': 'stay',
 }
 
-const ownOutput = (each: ChannelCase): PublishedCase<GitHubSide> => ({
+const ownOutput = (each: ChannelCase): PublishedCase<GitHubReceiver> => ({
   title: each.name,
   inDoubt: channelsByName.of(each.name).inDoubt.policy,
   open: openGitHubWorld,
@@ -86,7 +88,7 @@ const ownOutput = (each: ChannelCase): PublishedCase<GitHubSide> => ({
 })
 
 const outputs = channelCases.map(ownOutput)
-const anchor: PublishedCase<GitHubSide> = {
+const anchor: PublishedCase<GitHubReceiver> = {
   ...outputs[0]!,
   title: 'the anchor',
   want: async (world) => {
@@ -94,4 +96,4 @@ const anchor: PublishedCase<GitHubSide> = {
   },
 }
 
-export const gitHubCases: readonly PublishedCase<GitHubSide>[] = [anchor, ...outputs]
+export const gitHubCases: readonly PublishedCase<GitHubReceiver>[] = [anchor, ...outputs]

@@ -13,20 +13,20 @@ import type { Publisher } from '../../../src/outbox/publisher.ts'
 import type { Scheduler } from '../../../src/scheduler.ts'
 import type { Store } from '../../../src/store.ts'
 import type { OutboxStore } from '../../../src/store/outbox-store.ts'
-import { HandScheduler } from '../../github/github-under-test.ts'
-import { noLimits, OutboxHand } from '../outbox/outbox-hand.ts'
+import { ManualScheduler } from '../../github/github-under-test.ts'
+import { noLimits, ManualPublisher } from '../outbox/manual-publisher.ts'
 import { openWorld, second, TestClock, type OpenStore, type World } from '../world.ts'
 
-/** Longer than anybody holds a delivery. */
+/** Longer than any delivery lease. */
 const leaseOverMs = 21 * second
 
 const turnsMax = 200
 
-/** What a dead one does: it neither goes on nor fails. */
+/** The answer of a call in a dead process: it never comes. */
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined)
 
-/** Whom it is published to, and how one process does that. */
-export interface OtherSide {
+/** The receiver of the outputs, and a publisher that sends to it. */
+export interface Receiver {
   readonly channels: readonly ChannelDeclaration[]
   publisher(parts: PublisherParts): Publisher
 }
@@ -40,30 +40,30 @@ export interface PublisherParts {
   readonly log: Log
 }
 
-/** Made with the clock of its world. */
-export type MakeSide<S extends OtherSide> = (clock: Clock) => S
+/** Creates the receiver with the clock of its world. */
+export type MakeReceiver<S extends Receiver> = (clock: Clock) => S
 
-export class PublisherWorld<S extends OtherSide = OtherSide> {
-  readonly side: S
+export class PublisherWorld<S extends Receiver = Receiver> {
+  readonly receiver: S
   readonly #world: World
-  /** What went wrong that nobody expected. */
+  /** Log lines of unexpected errors. */
   readonly errors: string[] = []
   readonly #log = pino({ level: 'error' }, { write: (line: string) => void this.errors.push(line) })
 
-  private constructor(world: World, side: S) {
+  private constructor(world: World, receiver: S) {
     this.#world = world
-    this.side = side
+    this.receiver = receiver
   }
 
-  static async open<S extends OtherSide>(
+  static async open<S extends Receiver>(
     open: OpenStore,
-    makeSide: MakeSide<S>,
+    makeReceiver: MakeReceiver<S>,
   ): Promise<PublisherWorld<S>> {
-    const { channels } = makeSide(new TestClock())
+    const { channels } = makeReceiver(new TestClock())
     const world = await openWorld((machine) => open({ ...machine, channels }))
-    // As a server does when it starts: from now on the store knows of what it made.
+    // As a server does at its start. From now on the store knows all outputs that it created.
     await world.store.upkeep.recordMode('live')
-    return new PublisherWorld(world, makeSide(world.clock))
+    return new PublisherWorld(world, makeReceiver(world.clock))
   }
 
   close(): Promise<void> {
@@ -74,7 +74,7 @@ export class PublisherWorld<S extends OtherSide = OtherSide> {
     return this.#world.store
   }
 
-  /** The one delivery there is. */
+  /** The only delivery. */
   async delivery(): Promise<Delivery> {
     const { items } = await this.store.outbox.list({}, { limit: 2, cursor: null })
     const [only] = items
@@ -82,17 +82,17 @@ export class PublisherWorld<S extends OtherSide = OtherSide> {
     return only
   }
 
-  told(deliveryId: string): Promise<readonly string[]> {
-    return new OutboxHand({ store: this.store }).told(deliveryId)
+  auditTypes(deliveryId: string): Promise<readonly string[]> {
+    return new ManualPublisher({ store: this.store }).auditTypes(deliveryId)
   }
 
-  /** A publisher takes what is due and ends when that is done. */
+  /** A publisher sends what is due, and stops when that is done. */
   async turn(store: Store = this.store): Promise<void> {
-    const publisher = this.side.publisher({
+    const publisher = this.receiver.publisher({
       store,
       limits: noLimits,
       clock: this.#world.clock,
-      scheduler: new HandScheduler(),
+      scheduler: new ManualScheduler(),
       metrics: noMetrics,
       log: this.#log,
     })
@@ -100,7 +100,7 @@ export class PublisherWorld<S extends OtherSide = OtherSide> {
     await publisher.stop()
   }
 
-  /** One that dies when it comes to ask the store for this. */
+  /** A publisher that dies before or after this call to the store. */
   async turnUntilDead(at: keyof OutboxStore, after: 'asking' | 'answer'): Promise<void> {
     const died = Promise.withResolvers<void>()
     const outbox = new Proxy(this.store.outbox, {
@@ -129,12 +129,12 @@ export class PublisherWorld<S extends OtherSide = OtherSide> {
     await Promise.race([died.promise, lived])
   }
 
-  /** Whoever held something holds it no more. */
+  /** Moves the clock until all delivery leases have expired. */
   leaseOver(): void {
     this.#world.clock.move(leaseOverMs)
   }
 
-  /** Lets time pass with a publisher at work. */
+  /** Lets time pass while a publisher works. */
   async pass(ms: number): Promise<void> {
     const { store, clock } = this.#world
     const until = store.now() + ms

@@ -1,26 +1,26 @@
 /**
- * What publishing must achieve on every channel, whatever goes wrong on the way: the output arrives
- * once, or fails visibly. The test reads what the other side received and shows. The channel under
- * test is a parameter: one to GitHub, or any other.
+ * What publishing must achieve on every channel, whatever goes wrong: the output arrives once, or
+ * fails visibly. The test reads what the receiver got and shows. The channel under test is a
+ * parameter: one to GitHub, or any other.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { InDoubtPolicy } from '../../../src/domain/outbox/channel-declaration.ts'
 import { hour, minute, second, type OpenStore } from '../world.ts'
 import { limitSeconds, type ChannelFault } from './channel.suite.ts'
-import type { OtherSide, PublisherWorld } from './publisher-world.ts'
+import type { Receiver, PublisherWorld } from './publisher-world.ts'
 
-export interface PublishedCase<S extends OtherSide> {
+export interface PublishedCase<S extends Receiver> {
   readonly title: string
   readonly inDoubt: InDoubtPolicy['policy']
   open(open: OpenStore): Promise<PublisherWorld<S>>
-  /** Wants it published. */
+  /** Stores a delivery to be published. */
   want(world: PublisherWorld<S>): Promise<void>
-  /** Requests that make it. */
-  asked(side: S): number
-  there(side: S): readonly { readonly id: string }[]
-  /** `delay`: the request is held back, and done when it is let go. */
-  play(side: S, fault: ChannelFault | 'delay'): PlayedFault
-  /** What a second one is: removed again, impossible, or there to stay. */
+  /** How many requests were received that create the output. */
+  asked(receiver: S): number
+  there(receiver: S): readonly { readonly id: string }[]
+  /** `delay`: the request is held back, and done after `release`. */
+  play(receiver: S, fault: ChannelFault | 'delay'): PlayedFault
+  /** What happens to a second copy: Holdfast removes it, there can be none, or it stays. */
   readonly copies: 'removed' | 'none' | 'stay'
 }
 
@@ -29,7 +29,7 @@ export interface PlayedFault {
   release(): void
 }
 
-export function exercisePublishing<S extends OtherSide>(
+export function exercisePublishing<S extends Receiver>(
   database: string,
   open: OpenStore,
   cases: readonly PublishedCase<S>[],
@@ -39,7 +39,7 @@ export function exercisePublishing<S extends OtherSide>(
   }
 }
 
-function exercise<S extends OtherSide>(the: PublishedCase<S>, open: OpenStore): void {
+function exercise<S extends Receiver>(the: PublishedCase<S>, open: OpenStore): void {
   let world: PublisherWorld<S>
   beforeEach(async () => {
     world = await the.open(open)
@@ -49,18 +49,18 @@ function exercise<S extends OtherSide>(the: PublishedCase<S>, open: OpenStore): 
     expect(world.errors).toEqual([])
   })
 
-  const there = () => the.there(world.side)
-  const asked = () => the.asked(world.side)
-  const play = (fault: ChannelFault | 'delay') => the.play(world.side, fault)
-  /** Where nobody can look, what was sent is sent again, under the same id. */
+  const there = () => the.there(world.receiver)
+  const asked = () => the.asked(world.receiver)
+  const play = (fault: ChannelFault | 'delay') => the.play(world.receiver, fault)
+  /** If the channel cannot look, it sends again, under the same id. */
   const sentTwice = the.inDoubt === 'resend' ? 2 : 1
 
-  /** Where nobody can look and it must not be sent again, a person decides. */
+  /** If the channel can neither look nor send again, a person decides. */
   async function decide(what: 'it arrived' | 'it did not'): Promise<void> {
     if (the.inDoubt !== 'hold') return
     const { id, ...held } = await world.delivery()
     expect(held).toMatchObject({ status: 'PENDING', wait: 'held' })
-    expect(await world.told(id)).toContain('delivery.in_doubt')
+    expect(await world.auditTypes(id)).toContain('delivery.in_doubt')
     const { outbox } = world.store
     if (what === 'it did not') await outbox.retry(id, 'an operator', null)
     else await outbox.confirm(id, there()[0]!.id, 'an operator', null)
@@ -72,7 +72,7 @@ function exercise<S extends OtherSide>(the: PublishedCase<S>, open: OpenStore): 
     expect(delivery).toMatchObject({ status: 'SENT', providerId: there()[0]?.id })
     expect(there()).toHaveLength(1)
     expect(asked()).toBe(requests)
-    // Nor does anything come of it later.
+    // Nothing more happens later either.
     await world.pass(hour)
     expect((await world.delivery()).dueAt).toBeNull()
     expect(there()).toHaveLength(1)
@@ -125,7 +125,7 @@ function exercise<S extends OtherSide>(the: PublishedCase<S>, open: OpenStore): 
       await decide('it arrived')
       await expectPublishedOnce(sentTwice)
       const { id } = await world.delivery()
-      expect(await world.told(id)).toContain('delivery.in_doubt')
+      expect(await world.auditTypes(id)).toContain('delivery.in_doubt')
     },
   )
 
@@ -178,7 +178,7 @@ function exercise<S extends OtherSide>(the: PublishedCase<S>, open: OpenStore): 
     const { id, ...failed } = await world.delivery()
     expect(failed).toMatchObject({ status: 'FAILED', reason: 'forbidden' })
     expect(asked()).toBe(1)
-    expect(await world.told(id)).toContain('delivery.failed')
+    expect(await world.auditTypes(id)).toContain('delivery.failed')
     await world.store.outbox.retry(id, 'an operator', null)
     await world.pass(minute)
     await expectPublishedOnce(2)

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import type { TakenHeadCheck } from '../../../src/store/catch-up-store.ts'
 import { leaseMs, pullRequestClaim, sha, unique } from '../claims.ts'
 import { TestSubject } from '../test-subject.ts'
-import { newWebhook, received, toldOf } from './webhooks.ts'
+import { newWebhook, received, auditTypesOf } from './webhooks.ts'
 import { hour, minute, useWorld, type OpenStore } from '../world.ts'
 
 export function catchingUp(open: OpenStore): void {
@@ -17,7 +17,7 @@ export function catchingUp(open: OpenStore): void {
     const waits = await received(store, { caughtUp: true })
     const ignored = { decision: 'ignored', reason: 'draft', waits: false } as const
     const done = await received(store, { caughtUp: true, ...ignored })
-    expect([await toldOf(world(), waits), await toldOf(world(), done)]).toEqual([
+    expect([await auditTypesOf(world(), waits), await auditTypesOf(world(), done)]).toEqual([
       ['webhook.caught_up'],
       ['webhook.caught_up'],
     ])
@@ -40,37 +40,39 @@ export function catchingUp(open: OpenStore): void {
 
   it('lists the repositories that events came from, the last used first', async () => {
     const { store, clock } = world()
-    const [heard, unheard, old] = [unique('a/heard'), unique('a/unheard'), unique('a/old')]
+    const [received, silent, old] = [unique('a/heard'), unique('a/unheard'), unique('a/old')]
     await store.repositories.learn(old, 71, 'now', 'test')
     await store.runs.claim(pullRequestClaim({ repo: old, pr: 1, head: 'a' }), null)
     clock.move(2 * hour)
-    await store.repositories.learn(heard, 72, 'now', 'test')
-    for (const repo of [heard, unheard]) {
+    await store.repositories.learn(received, 72, 'now', 'test')
+    for (const repo of [received, silent]) {
       await store.runs.claim(pullRequestClaim({ repo, pr: 1, head: 'a' }), null)
     }
     const used = await store.catchUp.repositoriesInUse(store.now() - hour, 10)
-    expect(used).toEqual({ items: [{ name: heard, githubId: 72 }], left: 0 })
+    expect(used).toEqual({ items: [{ name: received, githubId: 72 }], left: 0 })
     const all = await store.catchUp.repositoriesInUse(store.now() - 3 * hour, 10)
-    expect(all.items.map(({ name }) => name)).toEqual([heard, old])
+    expect(all.items.map(({ name }) => name)).toEqual([received, old])
   })
 
   it('lists the repositories that GitHub named, also without a claim', async () => {
     const { store, clock } = world()
-    const [heard, told] = [unique('b/heard'), unique('b/told')]
-    await store.repositories.learn(heard, 73, 'now', 'test')
-    await store.repositories.learnUnverified(told, 74, null, 'test')
+    const [identified, unverified] = [unique('b/heard'), unique('b/told')]
+    await store.repositories.learn(identified, 73, 'now', 'test')
+    await store.repositories.learnUnverified(unverified, 74, null, 'test')
     const names = async (): Promise<string[]> => {
       const { items } = await store.catchUp.repositoriesInUse(store.now() - hour, 1000)
-      return items.map(({ name }) => name).filter((name) => name === heard || name === told)
+      return items
+        .map(({ name }) => name)
+        .filter((name) => name === identified || name === unverified)
     }
-    expect(await names()).toEqual([heard])
-    await store.repositories.learn(told, 74, 'now', 'test')
-    expect(new Set(await names())).toEqual(new Set([heard, told]))
+    expect(await names()).toEqual([identified])
+    await store.repositories.learn(unverified, 74, 'now', 'test')
+    expect(new Set(await names())).toEqual(new Set([identified, unverified]))
     clock.move(2 * hour)
     expect(await names()).toEqual([])
-    // Told of again, it is in use again.
-    await store.repositories.learn(heard, 73, store.now(), 'test')
-    expect(await names()).toEqual([heard])
+    // After a new event, the repository is in use again.
+    await store.repositories.learn(identified, 73, store.now(), 'test')
+    expect(await names()).toEqual([identified])
   })
 
   it('begins with the repositories that were not checked for the longest time', async () => {
@@ -110,7 +112,7 @@ export function catchingUp(open: OpenStore): void {
       for (const quiet of found.items) await store.catchUp.noteQuietLooked(quiet)
       return [...found.items.map(({ name }) => name), `then ${found.next.length}`]
     }
-    // Whatever other tests have left comes before.
+    // Repositories of other tests come first.
     const turns: string[] = []
     for (let at = 0; at < 40; at += 1) turns.push(...(await look()))
     const ours = turns.filter((name) => names.includes(name))
@@ -147,7 +149,7 @@ export function catchingUp(open: OpenStore): void {
       expect(next.unclear).toBe(true)
       return { subject, held: next, run: next.run! }
     }
-    /** Of all that is due, also of other subjects: the look that is owed for this run. */
+    /** Takes all due head checks, also of other subjects. Returns the one of this run. */
     const take = async (runId: string | undefined) => {
       let own: TakenHeadCheck | null = null
       for (;;) {
@@ -220,7 +222,7 @@ export function catchingUp(open: OpenStore): void {
       },
     )
 
-    it('is decided by GitHub though a worker has skipped it meanwhile', async () => {
+    it('is decided by GitHub although a worker has skipped it meanwhile', async () => {
       const { subject, held, run } = await undecided()
       await subject.complete(held, 'skipped')
       world().clock.move(minute)
@@ -275,9 +277,9 @@ export function catchingUp(open: OpenStore): void {
       const subject = new TestSubject(world(), { onNewer: 'queue' })
       const [id, renamed] = [7300, unique('acme/renamed')]
       await store.repositories.learn(subject.repo, id, 'now', 'test')
-      await subject.bring('0', 'succeeded', { eventAt: 4 })
+      await subject.putInState('0', 'succeeded', { eventAt: 4 })
       const stray = { repo: renamed, eventAt: 5 }
-      await subject.bring('a', 'succeeded', stray)
+      await subject.putInState('a', 'succeeded', stray)
       const first = await subject.claim('b', stray)
       await subject.claim('c', { ...stray, eventAt: 6 })
       const back = await subject.claim('b', { repo: renamed })

@@ -20,7 +20,7 @@ describe.each(eitherDatabase)('cut off anywhere on %s', (_name, open) => {
     return JSON.stringify([inbox.items, runs.items, audit.items])
   }
 
-  /** Answers how many statements it took. */
+  /** Returns how many statements the verb made. */
   async function cutEverywhere(verb: () => Promise<unknown>): Promise<number> {
     const before = await shown()
     for (let at = 0; ; at++) {

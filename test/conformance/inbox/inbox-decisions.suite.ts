@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { unique } from '../claims.ts'
 import { TestSubject } from '../test-subject.ts'
-import { claiming, decided, noting, received, toldOf } from './webhooks.ts'
+import { claiming, decided, noting, received, auditTypesOf } from './webhooks.ts'
 import { useWorld, type OpenStore } from '../world.ts'
 
 export function inboxDecisions(open: OpenStore): void {
@@ -33,7 +33,7 @@ function settling(open: OpenStore): void {
       outcomes: [{ type: subject.type, result: 'claimed', reason: 'new', runIds: [run.id] }],
     })
     expect(await world().store.inbox.get(entry.id)).toEqual(answer.entry)
-    expect(await toldOf(world(), entry)).toEqual(['webhook.received', 'webhook.processed'])
+    expect(await auditTypesOf(world(), entry)).toEqual(['webhook.received', 'webhook.processed'])
   })
 
   it('is applied once, however often the entry is finished', async () => {
@@ -45,7 +45,7 @@ function settling(open: OpenStore): void {
     expect(results).toEqual([...Array.from({ length: 9 }, () => 'elsewhere'), 'finished'])
     expect((await settle(entry, act)).result).toBe('elsewhere')
     expect((await subject.audits('a')).map(({ type }) => type)).toEqual(['run.claimed'])
-    expect(await toldOf(world(), entry)).toEqual(['webhook.received', 'webhook.processed'])
+    expect(await auditTypesOf(world(), entry)).toEqual(['webhook.received', 'webhook.processed'])
   })
 
   it('may differ for each run type', async () => {
@@ -87,7 +87,7 @@ function settling(open: OpenStore): void {
       outcomes: [{ result: 'skipped', runIds: [(await subject.run('b')).id] }],
     })
     expect([await subject.state('a'), await subject.state('b')]).toEqual(['superseded', 'skipped'])
-    expect(await toldOf(world(), entry)).toEqual(['webhook.received', 'webhook.ignored'])
+    expect(await auditTypesOf(world(), entry)).toEqual(['webhook.received', 'webhook.ignored'])
   })
 
   it('is reported as failed when a rule threw, and the other types are decided', async () => {
@@ -97,7 +97,7 @@ function settling(open: OpenStore): void {
     const { entry: after } = await settle(entry, broken, claiming(subject.claimOf('a')))
     expect(after).toMatchObject({ state: 'failed', decision: 'accepted', reason: 'when-failed' })
     expect(await subject.state('a')).toBe('pending')
-    expect(await toldOf(world(), entry)).toEqual(['webhook.received', 'webhook.failed'])
+    expect(await auditTypesOf(world(), entry)).toEqual(['webhook.received', 'webhook.failed'])
   })
 
   it('has a reason when no type wants the event', async () => {
@@ -107,7 +107,7 @@ function settling(open: OpenStore): void {
 
   it('that the current state refuses is an outcome, not an error', async () => {
     const subject = new TestSubject(world())
-    await subject.bring('a', 'succeeded', { eventAt: 1 })
+    await subject.putInState('a', 'succeeded', { eventAt: 1 })
     await subject.claim('b', { eventAt: 2 })
     const entry = await received(world().store)
     const rerun = subject.claimOf('a', { rerun: true, headMaking: false })
@@ -137,7 +137,7 @@ function settling(open: OpenStore): void {
     const subjects = Array.from({ length: 30 }, () => new TestSubject(world()))
     const entries = await Promise.all(subjects.map(() => received(world().store)))
     const taken = new TestSubject(world())
-    await taken.bring('a', 'succeeded', { eventAt: 1 })
+    await taken.putInState('a', 'succeeded', { eventAt: 1 })
     await taken.claim('b', { eventAt: 2 })
     const odd = await received(world().store)
     const refused = claiming(taken.claimOf('a', { rerun: true, headMaking: false }))
@@ -159,7 +159,7 @@ function refusing(open: OpenStore): void {
     const claim = { ...subject.claimOf(head, { headMaking: false, eventAt }), lease: null }
     return await world().store.inbox.finish(decided(entry, { act: 'refuse', claim, comment }))
   }
-  const saidOn = async (subject: TestSubject) => {
+  const messagesOn = async (subject: TestSubject) => {
     const { subjectId } = await subject.run('a')
     const { items } = await world().store.outbox.list({}, { limit: 1000, cursor: null })
     return items.filter((item) => item.subjectId === subjectId)
@@ -176,8 +176,8 @@ function refusing(open: OpenStore): void {
     })
     expect(run).toMatchObject({ state: 'skipped', errorCode: 'head-newer-than-comment' })
     await refuse(subject, 'a')
-    const said = await saidOn(subject)
-    expect(said).toMatchObject([
+    const messages = await messagesOn(subject)
+    expect(messages).toMatchObject([
       { kind: 'message', channel: 'github-comment', thread: 5, status: 'PENDING', runId: run.id },
     ])
   })
@@ -189,7 +189,7 @@ function refusing(open: OpenStore): void {
     await world().store.repositories.learn(unique('acme/kept'), githubId, 'now', 'test')
     await world().store.repositories.learn(subject.repo, githubId, 'now', 'test')
     await refuse(subject, 'a')
-    expect(await saidOn(subject)).toHaveLength(1)
+    expect(await messagesOn(subject)).toHaveLength(1)
   })
 
   it('leaves the head at work; a push of the refused head starts it', async () => {
@@ -203,11 +203,11 @@ function refusing(open: OpenStore): void {
 
   it('leaves an existing run unchanged', async () => {
     const subject = new TestSubject(world())
-    await subject.bring('a', 'failed', { eventAt: 1 })
+    await subject.putInState('a', 'failed', { eventAt: 1 })
     const before = await subject.run('a')
     await refuse(subject, 'a')
     expect(await subject.run('a')).toEqual(before)
-    expect(await saidOn(subject)).toHaveLength(1)
+    expect(await messagesOn(subject)).toHaveLength(1)
   })
 }
 
@@ -230,8 +230,8 @@ function closing(open: OpenStore): void {
         errorCode: 'pull_request_closed',
       })
     }
-    const [told] = (await subject.audits('a')).filter(({ type }) => type === 'run.cancelled')
-    expect(told).toMatchObject({ actor: 'github:mona', data: { webhook_id: entry.webhookId } })
+    const [row] = (await subject.audits('a')).filter(({ type }) => type === 'run.cancelled')
+    expect(row).toMatchObject({ actor: 'github:mona', data: { webhook_id: entry.webhookId } })
   })
 
   it('cancels the run that a worker leased after others queued, and those', async () => {

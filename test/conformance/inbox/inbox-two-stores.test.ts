@@ -10,7 +10,7 @@ import type { Store } from '../../../src/store.ts'
 import { unique } from '../claims.ts'
 import { sharedDatabases, type SharedDatabase } from '../shared-database.ts'
 import { TestSubject } from '../test-subject.ts'
-import { allDue, claiming, decided, newWebhook, received, toldOf } from './webhooks.ts'
+import { allDue, claiming, decided, newWebhook, received, auditTypesOf } from './webhooks.ts'
 import { second, TestClock } from '../world.ts'
 
 describe.each(sharedDatabases)('two stores on one %s database', (_name, make) => {
@@ -37,7 +37,7 @@ describe.each(sharedDatabases)('two stores on one %s database', (_name, make) =>
     expect(fresh).toHaveLength(40)
     expect(new Set(answers.map(({ storedId }) => storedId)).size).toBe(40)
     for (const { entry } of fresh) {
-      expect(await toldOf({ store: store() }, entry)).toEqual([
+      expect(await auditTypesOf({ store: store() }, entry)).toEqual([
         'webhook.received',
         'webhook.duplicate',
       ])
@@ -69,7 +69,7 @@ describe.each(sharedDatabases)('two stores on one %s database', (_name, make) =>
     expect(answers.filter(({ result }) => result === 'finished')).toHaveLength(30)
     for (const [n, subject] of subjects.entries()) {
       expect((await subject.audits('a')).map(({ type }) => type)).toEqual(['run.claimed'])
-      expect(await toldOf({ store: store() }, entries[n]!)).toEqual([
+      expect(await auditTypesOf({ store: store() }, entries[n]!)).toEqual([
         'webhook.received',
         'webhook.processed',
       ])

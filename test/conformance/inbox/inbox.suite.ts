@@ -8,7 +8,7 @@ import { purgeAll, purgeLimits } from '../../../src/runs/purge.ts'
 import { pullRequestClaim, unique } from '../claims.ts'
 import { onceOf } from '../runs/idempotency.suite.ts'
 import { TestSubject } from '../test-subject.ts'
-import { allDue, claiming, decided, newWebhook, received, toldOf } from './webhooks.ts'
+import { allDue, claiming, decided, newWebhook, received, auditTypesOf } from './webhooks.ts'
 import { day, minute, second, useWorld, type OpenStore } from '../world.ts'
 
 const page = { limit: 1000, cursor: null }
@@ -32,7 +32,7 @@ function arriving(open: OpenStore): void {
     const stored = await world().store.inbox.body(entry.arrival)
     expect(stored?.headers).toBe('{}')
     expect(unpackBody(stored!.body)).toEqual(unpackBody(webhook.body.body))
-    expect(await toldOf(world(), entry)).toEqual(['webhook.received'])
+    expect(await auditTypesOf(world(), entry)).toEqual(['webhook.received'])
   })
 
   it('and that no type listens to is finished at once, with its reason', async () => {
@@ -40,7 +40,7 @@ function arriving(open: OpenStore): void {
     const entry = await received(world().store, door)
     expect(entry).toMatchObject({ ...{ decision: 'ignored', reason: 'no-trigger' }, dueAt: null })
     expect([entry.state, entry.processedAt]).toEqual(['processed', entry.receivedAt])
-    expect(await toldOf(world(), entry)).toEqual(['webhook.ignored'])
+    expect(await auditTypesOf(world(), entry)).toEqual(['webhook.ignored'])
   })
 
   it('again is a duplicate of the first, whatever it contains the second time', async () => {
@@ -51,7 +51,7 @@ function arriving(open: OpenStore): void {
     expect(answer).toEqual({ arrived: 'again', entry: first, storedId: first.id })
     const stored = await world().store.inbox.body(first.arrival)
     expect(unpackBody(stored!.body).toString()).toContain(first.webhookId)
-    expect(await toldOf(world(), first)).toEqual(['webhook.received', 'webhook.duplicate'])
+    expect(await auditTypesOf(world(), first)).toEqual(['webhook.received', 'webhook.duplicate'])
   })
 
   it('under another GUID is stored as a duplicate of the event, and never processed', async () => {
@@ -72,8 +72,8 @@ function arriving(open: OpenStore): void {
     const again = await world().store.inbox.receive(other)
     expect(again).toMatchObject({ arrived: 'again', entry: { id: first.id } })
     expect(again.storedId).toBe(answer.storedId)
-    const told = ['webhook.received', 'webhook.duplicate', 'webhook.duplicate']
-    expect(await toldOf(world(), first)).toEqual(told)
+    const types = ['webhook.received', 'webhook.duplicate', 'webhook.duplicate']
+    expect(await auditTypesOf(world(), first)).toEqual(types)
   })
 
   it('like one before, with another event of its lane in between, is accepted', async () => {
@@ -120,9 +120,9 @@ function arriving(open: OpenStore): void {
     const answers = await Promise.all(copies.map((copy) => world().store.inbox.receive(copy)))
     expect(answers.filter(({ arrived }) => arrived === 'new')).toHaveLength(1)
     expect(new Set(answers.map(({ storedId }) => storedId)).size).toBe(1)
-    const told = await toldOf(world(), answers[0]!.entry)
-    expect(told.filter((type) => type === 'webhook.received')).toHaveLength(1)
-    expect(told.filter((type) => type === 'webhook.duplicate')).toHaveLength(49)
+    const types = await auditTypesOf(world(), answers[0]!.entry)
+    expect(types.filter((type) => type === 'webhook.received')).toHaveLength(1)
+    expect(types.filter((type) => type === 'webhook.duplicate')).toHaveLength(49)
   })
 
   it('at once under many GUIDs and in many lanes is one event that waits', async () => {
@@ -245,7 +245,7 @@ function waiting(open: OpenStore): void {
       tries: 1,
       lastError: 'GitHub could not be asked',
     })
-    expect(await toldOf(world(), entry)).toEqual(['webhook.received', 'webhook.postponed'])
+    expect(await auditTypesOf(world(), entry)).toEqual(['webhook.received', 'webhook.postponed'])
     const { entry: after } = await world().store.inbox.finish(decided(entry))
     expect(after).toMatchObject({ lastError: null, tries: 1 })
     await world().store.inbox.postpone(entry.id, dueAt, 'too late')
@@ -274,7 +274,7 @@ function waiting(open: OpenStore): void {
     const given = { ...decided(often), reason: 'store-contended', givenUp: true }
     const { entry } = await store.inbox.finish(given)
     expect(entry).toMatchObject({ state: 'failed', decision: 'accepted', dueAt: null })
-    expect(await toldOf(world(), often)).toContain('webhook.failed')
+    expect(await auditTypesOf(world(), often)).toContain('webhook.failed')
     expect(await store.inbox.backlog()).toMatchObject({
       postponed: before.postponed + 1,
       failed: before.failed + 1,
@@ -297,14 +297,14 @@ function waiting(open: OpenStore): void {
     await subject.complete(held!, 'failed')
     const { entry: after } = await world().store.inbox.finish(decided(entry, act))
     expect(after?.outcomes).toMatchObject([{ result: 'claimed', reason: 'duplicate' }])
-    const told = ['received', 'processed'].map((type) => `webhook.${type}`)
+    const types = ['received', 'processed'].map((type) => `webhook.${type}`)
     const more = ['operator.replay_requested', 'webhook.processed']
-    expect(await toldOf(world(), entry)).toEqual([...told, ...more])
+    expect(await auditTypesOf(world(), entry)).toEqual([...types, ...more])
   })
 
   it('and is replayed does not repeat a rerun', async () => {
     const subject = new TestSubject(world())
-    await subject.bring('a', 'succeeded')
+    await subject.putInState('a', 'succeeded')
     const entry = await received(world().store)
     const { webhookId } = entry
     const act = claiming(subject.claimOf('a', { rerun: true, headMaking: false, webhookId }))
@@ -359,7 +359,7 @@ function waiting(open: OpenStore): void {
       { repo: subject.repo, pr: 5, head: 'a' },
       { type: subject.type, webhookId: entry.webhookId },
     )
-    await subject.bring('a', 'failed', { webhookId: entry.webhookId })
+    await subject.putInState('a', 'failed', { webhookId: entry.webhookId })
     const { claims } = await world().store.inbox.finish(decided(entry, claiming(claim)))
     expect(claims).toMatchObject([{ reason: 'duplicate', process: false }])
   })

@@ -35,7 +35,7 @@ export function newWebhook(over: Partial<NewWebhook> = {}): NewWebhook {
   }
 }
 
-/** Stores a webhook that nobody knows yet. */
+/** Stores a new webhook. */
 export async function received(store: Store, over: Partial<NewWebhook> = {}): Promise<InboxEntry> {
   return (await store.inbox.receive(newWebhook(over))).entry
 }
@@ -59,8 +59,8 @@ export const noting = (
   outcome: { type, result, reason, runIds: [] },
 })
 
-/** Oldest first. */
-export async function toldOf(
+/** The types of the audit rows of an entry, oldest first. */
+export async function auditTypesOf(
   { store }: { readonly store: Store },
   { id }: Pick<InboxEntry, 'id'>,
 ): Promise<readonly string[]> {
@@ -68,7 +68,7 @@ export async function toldOf(
   return items.toReversed().map(({ type }) => type)
 }
 
-/** All that is due, of everybody, as somebody finds it who looks again and again. */
+/** All due entries of all parties, as repeated looks find them. */
 export async function allDue(store: Store): Promise<readonly InboxEntry[]> {
   const found = new Map<string, InboxEntry>()
   let after: string | null = null

@@ -52,7 +52,7 @@ async function outcomeWith(
   [name, scenario]: readonly [string, Scenario],
 ): Promise<Outcome | Error> {
   if (name !== 'audit.number') return await outcomeOn(openMemory(), next, scenario)
-  // SQLite has one writer, whose rows are in order as they are.
+  // SQLite has one writer, so its rows are already in order.
   const database = await migratedDatabase()
   const driver = await openPostgresDriver(database.url, machine)
   return await outcomeOn(driver, next, scenario).finally(() => database.drop())
@@ -94,7 +94,7 @@ describe('the verbs of an open store', () => {
   })
 })
 
-/** What can be called on it, and on its nouns: `runs.claim`. */
+/** The names of all its methods, and of those of its parts: `runs.claim`. */
 function verbsOf(store: Store): readonly string[] {
   const nouns = Object.entries(store).flatMap(([noun, part]) =>
     methodsOf(part as object).map((verb) => `${noun}.${verb}`),

@@ -1,19 +1,19 @@
 /**
- * Every verb of the store that writes, each with what must be there before it: `ask` is called
- * around the one call whose COMMIT is lost. A name may have a case behind its comma.
+ * Every verb of the store that writes, each with what must exist before it. `ask` wraps the one
+ * call whose COMMIT is lost. After a comma, a name says which case of the verb it is.
  */
 import { allRights } from '../../../src/channels/github-channels.ts'
 import type { IdempotencyKey, Store } from '../../../src/store.ts'
 import { unannounced, type Run } from '../../../src/domain/run.ts'
 import { completion, holderOf, leaseRequest, policy, pullRequestClaim } from '../claims.ts'
-import { announced, OutboxHand, sentEnd } from '../outbox/outbox-hand.ts'
+import { announced, ManualPublisher, sentEnd } from '../outbox/manual-publisher.ts'
 import type { Scenario } from './verb-outcome.ts'
 import { claiming, decided, newWebhook, received } from '../inbox/webhooks.ts'
 
 type Scenarios = Readonly<Record<string, Scenario>>
 
 let pulls = 0
-/** A pull request nobody else uses. */
+/** A pull request that no other case uses. */
 const nextPull = (): number => ++pulls
 
 const claimAt = (pr: number, head = 'a', shown = false) =>
@@ -28,7 +28,7 @@ const pending = async (store: Store, type = 'review') => {
   return await store.runs.claim(claim, null)
 }
 
-/** Two heads of one second: which one is the head has to be asked. */
+/** Two heads of the same second, so that GitHub must be asked which one is the newest. */
 async function undecidedRun(store: Store): Promise<Run> {
   const pr = nextPull()
   await store.runs.claim({ ...claimAt(pr, 'a'), eventAt: 5000 }, null)
@@ -37,7 +37,10 @@ async function undecidedRun(store: Store): Promise<Run> {
   return run
 }
 
-/** Its number on GitHub. Nobody has looked at it, and it is before all others of this moment. */
+/**
+ * Creates a repository that was never checked, and returns its id on GitHub. The ids decrease, so
+ * that it comes before all others that were used at the same moment.
+ */
 async function usedRepository(store: Store): Promise<number> {
   const repoId = 2_000_000 - nextPull()
   const names = { repo: `acme/used-${repoId}`, pr: nextPull(), head: 'a' }
@@ -184,7 +187,7 @@ const otherVerbs: Scenarios = {
   },
   'audit.number': async (store, ask, query) => {
     await pending(store)
-    // Readers of the audit would place it themselves.
+    // The test reads the table itself, because a read of the audit would number the row.
     const waiting = async () => (await query('SELECT id FROM audit WHERE seq IS NULL')).length > 0
     const before = await waiting()
     await ask(() => store.audit.number())
@@ -228,57 +231,57 @@ const otherVerbs: Scenarios = {
   },
 }
 
-/** One delivery that is due and nobody's. */
-async function oneDue(store: Store): Promise<{ hand: OutboxHand; runId: string }> {
-  const hand = new OutboxHand({ store })
-  await hand.publish()
+/** One delivery that is due and not leased. */
+async function oneDue(store: Store): Promise<{ publisher: ManualPublisher; runId: string }> {
+  const publisher = new ManualPublisher({ store })
+  await publisher.publish()
   const { run } = await store.runs.claim(claimAt(nextPull(), 'a', true), null)
-  return { hand, runId: run!.id }
+  return { publisher, runId: run!.id }
 }
 
 const outboxVerbs: Scenarios = {
   'outbox.lease': async (store, ask) => {
-    const { hand } = await oneDue(store)
-    const leased = await ask(() => hand.lease())
-    for (const one of leased) await hand.send(one)
-    // Both are due at once, and which one comes first is nobody's promise.
+    const { publisher } = await oneDue(store)
+    const leased = await ask(() => publisher.lease())
+    for (const one of leased) await publisher.send(one)
+    // Both are due at the same time, in no defined order.
     return leased.map(({ delivery }) => delivery.name).toSorted()
   },
   'outbox.beginAttempt': async (store, ask) => {
-    const { hand } = await oneDue(store)
-    const leased = await hand.leaseNamed('status')
-    const begun = await ask(() => hand.begin(leased))
+    const { publisher } = await oneDue(store)
+    const leased = await publisher.leaseNamed('status')
+    const begun = await ask(() => publisher.begin(leased))
     const attempts = await store.outbox.attemptsOf(leased.delivery.id)
     const [budget] = await store.outbox.budgets()
     return [begun.result, attempts.length, budget?.seconds.length !== 0]
   },
   'outbox.endAttempt': async (store, ask) => {
-    const { hand } = await oneDue(store)
-    const leased = await hand.leaseNamed('status')
-    const attempt = await hand.begun(leased)
-    const answer = await ask(() => hand.end(leased, attempt, sentEnd()))
+    const { publisher } = await oneDue(store)
+    const leased = await publisher.leaseNamed('status')
+    const attempt = await publisher.begun(leased)
+    const answer = await ask(() => publisher.end(leased, attempt, sentEnd()))
     const { status, protocol } = (await store.outbox.delivery(leased.delivery.id))!
     return [answer, status, protocol.unsettled]
   },
   'outbox.record': async (store, ask) => {
-    const { hand } = await oneDue(store)
-    const leased = await hand.leaseNamed('status')
+    const { publisher } = await oneDue(store)
+    const leased = await publisher.leaseNamed('status')
     const finding = { what: 'budget', until: store.now() + 1, queue: null } as const
     const answer = await ask(() => store.outbox.record(leased.lease, finding))
     return [answer, (await store.outbox.delivery(leased.delivery.id))?.wait]
   },
   'outbox.notePreparation': async (store, ask) => {
-    const { hand } = await oneDue(store)
-    const leased = await hand.leaseNamed('status')
+    const { publisher } = await oneDue(store)
+    const leased = await publisher.leaseNamed('status')
     const answer = await ask(() => store.outbox.notePreparation(leased.lease, 'begins'))
     const { protocol } = (await store.outbox.delivery(leased.delivery.id))!
     return [answer, protocol.preparations]
   },
   'outbox.takeOverLeases': async (store, ask) => {
-    const { hand } = await oneDue(store)
-    const leased = await hand.lease()
+    const { publisher } = await oneDue(store)
+    const leased = await publisher.lease()
     const taken = await ask(() => store.outbox.takeOverLeases())
-    return [leased.length, taken, (await hand.lease()).length]
+    return [leased.length, taken, (await publisher.lease()).length]
   },
   'outbox.blockIdentity': async (store, ask) => {
     await ask(() => store.outbox.blockIdentity('somebody', store.now() + 5, 'limit', 'publisher'))
@@ -293,9 +296,9 @@ const outboxVerbs: Scenarios = {
   'outbox.publish': async (store, ask) => {
     const held = await store.runs.claim(claimAt(nextPull()), null)
     const { runId, leaseHash, actor } = holderOf(held)
-    const said = { content: { body: 'hello' }, rightsOf: () => allRights }
+    const content = { content: { body: 'hello' }, rightsOf: () => allRights }
     const output = { runId, leaseHash, actor, name: 'note', channel: 'github-comment' } as const
-    const { already } = await ask(() => store.outbox.publish({ ...output, ...said }, null))
+    const { already } = await ask(() => store.outbox.publish({ ...output, ...content }, null))
     const { items } = await store.outbox.list({ runId }, { limit: 10, cursor: null })
     return [already, items.map(({ name }) => name)]
   },
@@ -310,20 +313,20 @@ const outboxVerbs: Scenarios = {
     return (await ask(() => store.outbox.retry(delivery, 'operator', null))).status
   },
   'outbox.retryMany': async (store, ask) => {
-    const { hand, runId } = await oneDue(store)
-    const { id } = await hand.named(runId, 'status')
+    const { publisher, runId } = await oneDue(store)
+    const { id } = await publisher.named(runId, 'status')
     await store.outbox.skip(id, 'not wanted', 'operator', null)
     const filter = { status: 'SKIPPED', runId } as const
     return await ask(() => store.outbox.retryMany(filter, 'operator', null))
   },
   'outbox.skip': async (store, ask) => {
-    const { hand, runId } = await oneDue(store)
-    const { id } = await hand.named(runId, 'status')
+    const { publisher, runId } = await oneDue(store)
+    const { id } = await publisher.named(runId, 'status')
     return (await ask(() => store.outbox.skip(id, 'not wanted', 'operator', null))).status
   },
   'outbox.confirm': async (store, ask) => {
-    const { hand, runId } = await oneDue(store)
-    const { id } = await hand.named(runId, 'status')
+    const { publisher, runId } = await oneDue(store)
+    const { id } = await publisher.named(runId, 'status')
     return (await ask(() => store.outbox.confirm(id, '7', 'operator', null))).status
   },
   'outbox.markerKeys': async (store, ask) => {
@@ -345,18 +348,18 @@ const outboxVerbs: Scenarios = {
     return (await store.outbox.authors()).filter(({ githubId }) => githubId === author.githubId)
   },
   'outbox.closeForgotten': async (store, ask, query) => {
-    const { hand, runId } = await oneDue(store)
-    await hand.publish()
+    const { publisher, runId } = await oneDue(store)
+    await publisher.publish()
     await query(`UPDATE run SET state = 'failed', outcome = 'failed', finished_at = 1
       WHERE id = '${runId}'`)
     const found = await ask(() => store.outbox.closeForgotten(100))
-    return [found, (await hand.named(runId, 'status')).announces]
+    return [found, (await publisher.named(runId, 'status')).announces]
   },
-  // The last one that publishes: what was shown is read again from now on, as time passes.
+  // The last case that publishes, because after it Holdfast reads again what it has shown.
   'outbox.noteRestore': async (store, ask) => {
-    const { hand, runId } = await oneDue(store)
+    const { publisher, runId } = await oneDue(store)
     await ask(() => store.outbox.noteRestore())
-    return (await hand.named(runId, 'status')).wait
+    return (await publisher.named(runId, 'status')).wait
   },
   'outbox.closeRemaining': async (store, ask, change) => {
     const held = await store.runs.claim(claimAt(nextPull(), 'a', true), null)
@@ -371,13 +374,13 @@ const outboxVerbs: Scenarios = {
 }
 
 async function failed(store: Store): Promise<string> {
-  const { hand, runId } = await oneDue(store)
-  const { id } = await hand.named(runId, 'status')
+  const { publisher, runId } = await oneDue(store)
+  const { id } = await publisher.named(runId, 'status')
   await store.outbox.skip(id, 'not wanted', 'operator', null)
   return id
 }
 
-/** The outbox comes first: what a start makes, its first key, is still to be made then. */
+/** The outbox comes first, because its first marker key must not exist yet. */
 export const allScenarios: readonly [string, Scenario][] = Object.entries({
   ...outboxVerbs,
   ...catchUpVerbs,

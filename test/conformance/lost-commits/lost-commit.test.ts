@@ -5,7 +5,7 @@
  * with the connection cut before its COMMIT arrives, and cut before the answer arrives. The answers
  * and the audit must be equal in all three.
  */
-import { letters } from '../world.ts'
+import { addressChannel } from '../world.ts'
 import { githubDeclarations } from '../../../src/channels/github-channels.ts'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -21,7 +21,7 @@ import { freshDatabase, type TestDatabase } from '../../postgres/fresh-database.
 import { allScenarios } from './lost-commit-verbs.ts'
 import { outcomeOf, type Outcome, type Scenario } from './verb-outcome.ts'
 
-/** Background loops stay still: no COMMIT but the verb's own. */
+/** Background loops do not run, so the verb has the only COMMIT. */
 const scheduler = { ...systemScheduler, afterInBackground: () => () => undefined }
 const machine = { clock: systemClock, random: systemRandom, scheduler }
 
@@ -44,7 +44,7 @@ beforeAll(async () => {
       relay.aim(database.url)
       const store = await openPostgres(relay.url(database.url), {
         ...machine,
-        channels: [...githubDeclarations, letters],
+        channels: [...githubDeclarations, addressChannel],
       })
       return { loss, relay, database, store }
     }),

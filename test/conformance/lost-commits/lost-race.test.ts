@@ -19,7 +19,7 @@ describe.each(eitherDatabase)('a race lost anywhere on %s', (_name, open) => {
     return { store: new SqlStore(withLostRace(driver, race), machineWith(clock)), clock, close }
   })
 
-  /** Answers whether the race was lost: past its last statement there is none to lose. */
+  /** Returns whether the race was lost. After its last statement, the claim can lose no race. */
   async function claimLosing(after: number, repo: string): Promise<boolean> {
     race.left = after
     const { reason, lease } = await world.store.runs.claim(
@@ -51,7 +51,7 @@ describe.each(eitherDatabase)('a race lost anywhere on %s', (_name, open) => {
     expect(expected.length).toBeGreaterThan(6)
   })
 
-  it('a use within five minutes is not recorded again, a later one is', async () => {
+  it('a use within five minutes is not recorded again, but a later one is', async () => {
     const repo = unique('acme/repo')
     await world.store.repositories.learn(repo, 9999, 'now', 'test')
     const usedSince = async (ms: number): Promise<boolean> => {

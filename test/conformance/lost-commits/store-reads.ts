@@ -1,4 +1,4 @@
-/** Every verb of the store that has no case among the lost commits, because it only reads. */
+/** Every verb of the store that only reads, and therefore has no case of a lost commit. */
 import type { Store } from '../../../src/store.ts'
 
 type Reads = Readonly<Record<string, (store: Store) => unknown>>
@@ -6,8 +6,9 @@ type Reads = Readonly<Record<string, (store: Store) => unknown>>
 const page = { limit: 10, cursor: null }
 
 /**
- * `watch` stores what it noticed by the transaction of `beat`. Whoever asks what is due brings
- * times of a clock that was set back near first, and readers of the audit place its newest rows.
+ * Three of these write by other verbs: `watch` stores what it noticed by the transaction of `beat`,
+ * a read of what is due first corrects times of a clock that was set back, and a read of the audit
+ * numbers its newest rows.
  */
 const ofTheStore: Reads = {
   now: (store) => store.now(),

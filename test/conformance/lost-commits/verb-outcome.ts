@@ -1,21 +1,21 @@
-/** What a verb of the store came to in one world, so that it can be compared with another world. */
+/** The result of a verb in one world, in a form that can be compared with another world. */
 import type { Store } from '../../../src/store.ts'
 
 export type Scenario = (
   store: Store,
-  /** Around the one call that is under test. */
+  /** Wraps the one call that is under test. */
   ask: <T>(verb: () => Promise<T>) => Promise<T>,
-  /** A statement straight to the database, for what no verb of ours would do, or show. */
+  /** Runs a statement directly on the database, for what no verb does or shows. */
   query: (statement: string) => Promise<readonly unknown[]>,
 ) => Promise<unknown>
 
 export interface Outcome {
   readonly answer: unknown
-  /** What the audit tells. */
-  readonly told: readonly string[]
+  /** The types of the new audit rows, sorted. */
+  readonly auditTypes: readonly string[]
 }
 
-/** Without what differs from one time to the next. */
+/** The result without the values that differ each time. */
 export async function outcomeOf(
   scenario: Scenario,
   ...[store, ask, query]: Parameters<Scenario>
@@ -23,7 +23,7 @@ export async function outcomeOf(
   const before = await store.audit.latestOrder()
   const answer = comparable(await scenario(store, ask, query))
   const { rows } = await store.audit.after(before, {}, 1000)
-  return { answer, told: rows.map(({ type }) => type).toSorted() }
+  return { answer, auditTypes: rows.map(({ type }) => type).toSorted() }
 }
 
 const ofTheMoment =

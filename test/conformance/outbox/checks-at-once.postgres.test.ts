@@ -1,8 +1,9 @@
 /**
  * Goal: two pull requests share a commit, and on PostgreSQL their check runs are stored at the same
- * time. GitHub shows the newest check run: it must be of the run whose result counts, although
+ * time. GitHub shows the newest check run: it must belong to the run whose result counts, although
  * neither transaction can see what the other has written.
- * Method: the test locks the table of runs until both have written theirs and ask about the other.
+ * Method: the test locks the table of runs until both have written their check run and ask about
+ * the other.
  */
 import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -12,7 +13,7 @@ import type { SqlStore } from '../../../src/stores/sql-store/sql-store.ts'
 import { openPostgres } from '../../../src/stores/open-postgres.ts'
 import { migratedDatabase, type TestDatabase } from '../../postgres/fresh-database.ts'
 import { completion, policy, pullRequestClaim, unique } from '../claims.ts'
-import { announced, OutboxHand, sentEnd } from './outbox-hand.ts'
+import { announced, ManualPublisher, sentEnd } from './manual-publisher.ts'
 import { machineWith, second, TestClock } from '../world.ts'
 
 const page = { limit: 100, cursor: null }
@@ -42,7 +43,7 @@ const claim = (repo: string, pr: number): Promise<ClaimAnswer> => {
   return stores[0].runs.claim(pullRequestClaim({ repo, pr, head: 'a' }, own), null)
 }
 
-/** Each has come as far as to ask for runs, or waits for the other; then they go on. */
+/** Resolves when both ask for runs, or wait for each other; then releases the lock. */
 async function together(both: () => readonly Promise<unknown>[]): Promise<void> {
   await holder.query('BEGIN')
   await holder.query('LOCK TABLE holdfast.run')
@@ -58,23 +59,23 @@ async function together(both: () => readonly Promise<unknown>[]): Promise<void> 
   await Promise.all(asked)
 }
 
-it('the newest check run is of the run that counts, whichever is written first', async () => {
+it('the newest check run belongs to the run that counts, whichever is written first', async () => {
   for (let turn = 0; turn < 5; turn += 1) {
     const repo = unique('acme/repo')
     const [five, six] = [await claim(repo, 5), await claim(repo, 6)]
     for (const held of [five, six]) await stores[0].runs.complete(completion(held), null)
-    const hands = stores.map((store) => new OutboxHand({ store }))
-    const due = await hands[0]!.lease()
+    const publishers = stores.map((store) => new ManualPublisher({ store }))
+    const due = await publishers[0]!.lease()
     const check = (of: ClaimAnswer) => due.find(({ delivery }) => delivery.runId === of.run?.id)!
-    const begun = [await hands[0]!.begun(check(five)), await hands[1]!.begun(check(six))]
-    // The one whose result counts is answered first, and so has the lower id.
+    const begun = [await publishers[0]!.begun(check(five)), await publishers[1]!.begun(check(six))]
+    // The check run whose result counts is answered first, and so has the lower id.
     const [sixth, fifth] = [sentEnd(), sentEnd()]
     await together(() => [
-      hands[0]!.end(check(five), begun[0]!, fifth),
-      hands[1]!.end(check(six), begun[1]!, sixth),
+      publishers[0]!.end(check(five), begun[0]!, fifth),
+      publishers[1]!.end(check(six), begun[1]!, sixth),
     ])
     clock.move(second)
-    await hands[0]!.publish()
+    await publishers[0]!.publish()
     const { items } = await stores[0].outbox.list({ channel: 'github-check' }, page)
     const ofCommit = items.filter(({ runId }) => runId === five.run?.id || runId === six.run?.id)
     const idOf = ({ providerId }: Delivery) => Number(providerId)

@@ -8,12 +8,12 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
 import { completion, holderOf, pullRequestClaim, unique } from '../claims.ts'
-import { contentOf, OutboxHand } from './outbox-hand.ts'
+import { contentOf, ManualPublisher } from './manual-publisher.ts'
 import { hour, openWorld, type OpenStore, type World } from '../world.ts'
 
-/** What one transaction closes. */
-const biteMax = 200
-const many = biteMax + 10
+/** How many outputs one transaction closes. */
+const batchMax = 200
+const many = batchMax + 10
 
 export function manyOutputs(open: OpenStore): void {
   let world: World
@@ -29,14 +29,14 @@ export function manyOutputs(open: OpenStore): void {
   const claim = (pr = 5, head = commit, rerun = false): Promise<ClaimAnswer> =>
     world.store.runs.claim(pullRequestClaim({ repo, pr, head }, { rerun }), null)
   const idOf = ({ run }: ClaimAnswer): string => run?.id ?? ''
-  const say = (held: ClaimAnswer, n: number, state = 'pending') => {
+  const publish = (held: ClaimAnswer, n: number, state = 'pending') => {
     const content = { context: `ci/${n}`, state, description: state, targetUrl: null }
-    const said = { ...holderOf(held), name: `s${n}`, content, channel: 'github-status' } as const
-    const request = { ...said, actor: 'test', rightsOf: () => allRights }
+    const output = { ...holderOf(held), name: `s${n}`, content, channel: 'github-status' } as const
+    const request = { ...output, actor: 'test', rightsOf: () => allRights }
     return world.store.outbox.publish(request, null)
   }
-  async function sayMany(held: ClaimAnswer, state = 'pending', count = many): Promise<void> {
-    for (let n = 0; n < count; n += 1) await say(held, n, state)
+  async function publishMany(held: ClaimAnswer, state = 'pending', count = many): Promise<void> {
+    for (let n = 0; n < count; n += 1) await publish(held, n, state)
   }
   const complete = (held: ClaimAnswer) => world.store.runs.complete(completion(held), null)
   const outputs = async (held: ClaimAnswer): Promise<readonly Delivery[]> => {
@@ -46,17 +46,18 @@ export function manyOutputs(open: OpenStore): void {
   }
   const openOnes = async (held: ClaimAnswer): Promise<number> =>
     (await outputs(held)).filter(({ announces }) => announces).length
-  /** How many bites it took. */
+  /** Returns how many batches were needed. */
   async function closeAll(): Promise<number> {
-    for (let bites = 0; ; bites += 1) if (!(await world.store.outbox.closeRemaining())) return bites
+    for (let batches = 0; ; batches += 1)
+      if (!(await world.store.outbox.closeRemaining())) return batches
   }
 
   it('its end closes one batch of them, and later batches close the rest', async () => {
     const held = await claim()
-    const count = 2 * biteMax + 10
-    await sayMany(held, 'pending', count)
+    const count = 2 * batchMax + 10
+    await publishMany(held, 'pending', count)
     await complete(held)
-    expect(await openOnes(held)).toBe(biteMax + 10)
+    expect(await openOnes(held)).toBe(batchMax + 10)
     expect(await world.store.outbox.closeRemaining()).toBe(true)
     expect(await openOnes(held)).toBe(10)
     expect(await closeAll()).toBe(1)
@@ -70,25 +71,25 @@ export function manyOutputs(open: OpenStore): void {
   })
 
   it('it is not purged before all of them are closed', async () => {
-    const hand = new OutboxHand(world)
+    const publisher = new ManualPublisher(world)
     const held = await claim()
-    await sayMany(held)
-    await hand.publish()
+    await publishMany(held)
+    await publisher.publish()
     await complete(held)
-    await hand.publish()
+    await publisher.publish()
     world.clock.move(hour)
     const limits = { finishedMs: 0, supersededMs: 0, auditMs: hour, eventMs: hour }
     expect(await world.store.upkeep.purge(limits, 'test')).toMatchObject({ runs: 0 })
     expect(await closeAll()).toBe(1)
     expect(await openOnes(held)).toBe(0)
-    await hand.publish()
+    await publisher.publish()
     expect(await world.store.upkeep.purge(limits, 'test')).toMatchObject({ runs: 1 })
   })
 
   it('a run that closed most of them itself leaves no batch', async () => {
     const held = await claim()
-    await sayMany(held, 'success')
-    await say(held, many, 'pending')
+    await publishMany(held, 'success')
+    await publish(held, many, 'pending')
     await complete(held)
     expect(await openOnes(held)).toBe(0)
     expect(await closeAll()).toBe(0)
@@ -96,7 +97,7 @@ export function manyOutputs(open: OpenStore): void {
 
   it('several runs that end together share a batch, and none is forgotten', async () => {
     const old = [await claim(6, 'a of 6'), await claim(7, 'a of 7'), await claim(8, 'a of 8')]
-    for (const held of old) await sayMany(held, 'pending', biteMax / 2 + 10)
+    for (const held of old) await publishMany(held, 'pending', batchMax / 2 + 10)
     const heads = [6, 7, 8].map((pr) => claim(pr, `b of ${pr}`))
     await Promise.all(heads)
     await closeAll()
@@ -105,9 +106,9 @@ export function manyOutputs(open: OpenStore): void {
 
   it('every status is given back, also those that were already closed', async () => {
     const five = await claim(5)
-    await sayMany(five, 'failure')
+    await publishMany(five, 'failure')
     const six = await claim(6)
-    await sayMany(six, 'success')
+    await publishMany(six, 'success')
     await world.store.runs.cancel(idOf(six), 'test', null)
     await closeAll()
     expect(await outputs(six)).toEqual([])
@@ -118,7 +119,7 @@ export function manyOutputs(open: OpenStore): void {
 
   it('two processes that close at once change each of them once', async () => {
     const held = await claim()
-    await sayMany(held)
+    await publishMany(held)
     await complete(held)
     await Promise.all([closeAll(), closeAll(), closeAll()])
     const closed = await outputs(held)
@@ -127,12 +128,12 @@ export function manyOutputs(open: OpenStore): void {
 
   it('a run that starts a new round meanwhile closes the rest when it ends again', async () => {
     const held = await claim()
-    await sayMany(held)
+    await publishMany(held)
     await complete(held)
     const again = await claim(5, commit, true)
     expect(again.reason).toBe('rerun')
     await closeAll()
-    expect(await openOnes(again)).toBe(many - biteMax)
+    expect(await openOnes(again)).toBe(many - batchMax)
     await complete(again)
     await closeAll()
     expect(await openOnes(again)).toBe(0)

@@ -14,7 +14,7 @@ export function markerKeys(open: OpenStore): void {
 
   const world = () => opened
   const outbox = () => world().store.outbox
-  const told = async (type: string) =>
+  const auditRows = async (type: string) =>
     (await world().store.audit.list({ type }, { limit: 10, cursor: null })).items
 
   it('several processes that start at once have one first key', async () => {
@@ -31,7 +31,7 @@ export function markerKeys(open: OpenStore): void {
     expect(all).toHaveLength(3)
     expect(all.slice(1).map(({ id }) => id)).toEqual([second?.id, first?.id])
     expect(await outbox().markerKeys()).toEqual(all)
-    const [row] = await told('operator.keys_rotated')
+    const [row] = await auditRows('operator.keys_rotated')
     expect(row).toMatchObject({ actor: 'mona', data: { key_ids: [all[0]?.id] } })
   })
 
@@ -44,7 +44,7 @@ export function markerKeys(open: OpenStore): void {
 
   it('an export is audited, without secrets', async () => {
     const all = await outbox().exportMarkerKeys('mona')
-    const [row] = await told('operator.keys_exported')
+    const [row] = await auditRows('operator.keys_exported')
     expect(row).toMatchObject({ actor: 'mona', data: { key_ids: all.map(({ id }) => id) } })
     for (const { secret } of all) expect(JSON.stringify(row)).not.toContain(secret)
   })
@@ -59,7 +59,7 @@ export function markerKeys(open: OpenStore): void {
     })
     expect(await outbox().markerKeys()).toEqual([...own, old])
     expect((await outbox().importMarkerKeys(given, 'mona')).added).toEqual([])
-    expect(await told('operator.keys_imported')).toHaveLength(1)
+    expect(await auditRows('operator.keys_imported')).toHaveLength(1)
   })
 
   it('an import that names a key twice adds it once, unless the two differ', async () => {

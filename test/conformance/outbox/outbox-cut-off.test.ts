@@ -10,18 +10,18 @@ import { describe, expect, it } from 'vitest'
 import type { ClaimAnswer } from '../../../src/store.ts'
 import { eitherDatabase, useCutOffStore } from '../cut-off-store.ts'
 import { completion, holderOf } from '../claims.ts'
-import { announced, OutboxHand, sentEnd } from './outbox-hand.ts'
+import { announced, ManualPublisher, sentEnd } from './manual-publisher.ts'
 import { TestSubject } from '../test-subject.ts'
 import { hour } from '../world.ts'
 
 describe.each(eitherDatabase)('publishing cut off anywhere on %s', (_name, open) => {
   const { world, isCutOffAfter } = useCutOffStore(open)
-  const hand = new OutboxHand(world)
+  const publisher = new ManualPublisher(world)
 
   const page = { limit: 1000, cursor: null }
   const subject = () => new TestSubject(world, { announcement: announced })
 
-  async function shown(): Promise<{ readonly all: string; readonly audits: number }> {
+  async function snapshot(): Promise<{ readonly all: string; readonly audits: number }> {
     const { items: deliveries } = await world.store.outbox.list({}, page)
     const attempts = await Promise.all(
       deliveries.map(({ id }) => world.store.outbox.attemptsOf(id)),
@@ -33,16 +33,16 @@ describe.each(eitherDatabase)('publishing cut off anywhere on %s', (_name, open)
     return { all, audits: audit.items.length }
   }
 
-  /** `tells`: how many audit rows it leaves once it gets through. */
-  async function cutEverywhere(tells: number, verb: () => Promise<unknown>): Promise<void> {
-    const before = await shown()
+  /** `auditRows`: how many audit rows the verb leaves when it is not cut off. */
+  async function cutEverywhere(auditRows: number, verb: () => Promise<unknown>): Promise<void> {
+    const before = await snapshot()
     for (let at = 0; ; at++) {
       const isCutOff = await isCutOffAfter(at, verb)
-      const after = await shown()
+      const after = await snapshot()
       if (!isCutOff) {
         expect(at).toBeGreaterThan(1)
         expect(after.all).not.toBe(before.all)
-        expect(after.audits - before.audits).toBe(tells)
+        expect(after.audits - before.audits).toBe(auditRows)
         return
       }
       expect(after.all).toBe(before.all)
@@ -52,7 +52,7 @@ describe.each(eitherDatabase)('publishing cut off anywhere on %s', (_name, open)
   async function running(): Promise<{ readonly of: TestSubject; readonly held: ClaimAnswer }> {
     const of = subject()
     const held = await of.claim('a')
-    await hand.publish()
+    await publisher.publish()
     return { of, held }
   }
 
@@ -87,13 +87,13 @@ describe.each(eitherDatabase)('publishing cut off anywhere on %s', (_name, open)
     await cutEverywhere(1, () => world.store.runs.sweep(held.run!.id))
   })
 
-  it('an output of the run’s own', async () => {
+  it('an output that the run publishes itself', async () => {
     const { held } = await running()
     const { runId, leaseHash } = holderOf(held)
     const content = { form: 'text', body: 'Found three.' }
     const rightsOf = () => allRights
     const request = { runId, leaseHash, actor: 'test', name: 'own', content, rightsOf }
-    // The delivery itself is the record; it is told of when it is sent.
+    // The delivery is the record. Its audit row comes when it is sent.
     await cutEverywhere(0, () =>
       world.store.outbox.publish({ ...request, channel: 'github-comment' }, null),
     )
@@ -101,36 +101,36 @@ describe.each(eitherDatabase)('publishing cut off anywhere on %s', (_name, open)
 
   it('an attempt, from its lease to its outcome', async () => {
     await subject().claim('a')
-    await cutEverywhere(0, () => hand.lease())
+    await cutEverywhere(0, () => publisher.lease())
     world.clock.move(hour)
-    const [leased] = await hand.lease()
-    // The attempt and the write it takes from the budget.
-    await cutEverywhere(0, () => hand.begin(leased!))
+    const [leased] = await publisher.lease()
+    // The attempt, and the write that it takes from the budget.
+    await cutEverywhere(0, () => publisher.begin(leased!))
     const [attempt] = await world.store.outbox.attemptsOf(leased!.delivery.id)
-    const told = leased!.delivery.name === 'anchor' ? 2 : 1
-    await cutEverywhere(told, () => hand.end(leased!, attempt!, sentEnd()))
+    const auditRows = leased!.delivery.name === 'anchor' ? 2 : 1
+    await cutEverywhere(auditRows, () => publisher.end(leased!, attempt!, sentEnd()))
   })
 
   it('the lease of a delivery whose holder was lost', async () => {
     await subject().claim('a')
-    for (const leased of await hand.lease()) await hand.begun(leased)
+    for (const leased of await publisher.lease()) await publisher.begun(leased)
     world.clock.move(hour)
-    await cutEverywhere(3, () => hand.lease())
+    await cutEverywhere(3, () => publisher.lease())
   })
 
   it('a limit: the block and the delivery that hit it', async () => {
     await subject().claim('a')
-    const leased = await hand.leaseNamed('status')
-    const attempt = await hand.begun(leased)
+    const leased = await publisher.leaseNamed('status')
+    const attempt = await publisher.begun(leased)
     const trouble = { code: 'rate_limited', text: 'slow down' }
     const end = { what: 'rate_limited', until: world.store.now() + hour, trouble } as const
-    await cutEverywhere(1, () => hand.end(leased, attempt, end))
+    await cutEverywhere(1, () => publisher.end(leased, attempt, end))
   })
 
   it('a decision of an operator', async () => {
     const { held } = await running()
     await world.store.runs.complete(completion(held), null)
-    const { id } = await hand.named(held.run!.id, 'status')
+    const { id } = await publisher.named(held.run!.id, 'status')
     await cutEverywhere(1, () => world.store.outbox.skip(id, 'not here', 'ann', null))
     await cutEverywhere(1, () => world.store.outbox.retry(id, 'ann', null))
     await cutEverywhere(1, () => world.store.outbox.confirm(id, '9', 'ann', null))

@@ -11,7 +11,7 @@ import type { Announcement } from '../../../src/domain/run.ts'
 import type { BeginAnswer, LeasedDelivery } from '../../../src/store/outbox-store.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
 import { completion, holderOf } from '../claims.ts'
-import { identity, sentEnd } from './outbox-hand.ts'
+import { identity, sentEnd } from './manual-publisher.ts'
 import { onlyAnchor, useOutbox } from './outbox-world.ts'
 import { TestSubject } from '../test-subject.ts'
 import { minute, second, type OpenStore } from '../world.ts'
@@ -21,14 +21,18 @@ const spaced = { spacingMs: second, perMinute: 0, perHour: 0 }
 const room = { limit: 1, progressMax: 1 }
 
 export function fairness(open: OpenStore): void {
-  const { world, hand, outbox } = useOutbox(open)
+  const { world, publisher, outbox } = useOutbox(open)
   const claim = (announcement: Announcement): Promise<ClaimAnswer> =>
     new TestSubject(world, { announcement }).claim('a')
 
   async function publish(held: ClaimAnswer, name: string): Promise<string> {
     const { runId, leaseHash } = holderOf(held)
-    const said = { name, channel: 'github-comment', content: { form: 'text', body: name } } as const
-    const request = { runId, leaseHash, actor: 'test', ...said, rightsOf: () => allRights }
+    const output = {
+      name,
+      channel: 'github-comment',
+      content: { form: 'text', body: name },
+    } as const
+    const request = { runId, leaseHash, actor: 'test', ...output, rightsOf: () => allRights }
     return (await outbox().publish(request, null)).delivery.id
   }
 
@@ -40,8 +44,8 @@ export function fairness(open: OpenStore): void {
   }
 
   async function begin(leased: LeasedDelivery, limits = spaced): Promise<BeginAnswer> {
-    const begun = await hand.begin(leased, { limits })
-    if (begun.result === 'begun') await hand.end(leased, begun.attempt, sentEnd())
+    const begun = await publisher.begin(leased, { limits })
+    if (begun.result === 'begun') await publisher.end(leased, begun.attempt, sentEnd())
     if (begun.result === 'budget') {
       const queue = queueName(identity, leased.delivery.channel)
       await outbox().record(leased.lease, { what: 'budget', until: begun.until, queue })
@@ -55,7 +59,7 @@ export function fairness(open: OpenStore): void {
     }
   }
 
-  /** What becomes of all that is due, one after the other, until nothing more is. */
+  /** Begins all due deliveries, one after the other, and returns the results. */
   async function resultsOf(limits: BudgetLimits): Promise<string[]> {
     const results: string[] = []
     for (;;) {
@@ -65,7 +69,7 @@ export function fairness(open: OpenStore): void {
     }
   }
 
-  /** One that publishes ten at once, of which the first is sent; the others wait. */
+  /** A run that publishes ten messages at once: the first is sent, and the others wait. */
   async function flood(): Promise<ClaimAnswer> {
     const busy = await claim(nothing)
     await publishMany(busy, 10)
@@ -73,7 +77,7 @@ export function fairness(open: OpenStore): void {
     return busy
   }
 
-  /** What is sent next, by name, one a second. */
+  /** The names of the deliveries that are sent next, one per second. */
   async function sentNext(count: number): Promise<string[]> {
     const names: string[] = []
     for (let n = 0; n < count; n += 1) {
@@ -117,10 +121,10 @@ export function fairness(open: OpenStore): void {
     await flood()
     world.clock.move(second)
     const [c1] = await outbox().lease(room)
-    const begun = await hand.begin(c1!, { limits: spaced })
+    const begun = await publisher.begin(c1!, { limits: spaced })
     const trouble = { code: 'http_502', text: 'bad gateway' }
     const end = { what: 'retry', trouble, after: world.store.now() + minute } as const
-    if (begun.result === 'begun') await hand.end(c1!, begun.attempt, end)
+    if (begun.result === 'begun') await publisher.end(c1!, begun.attempt, end)
     world.clock.move(minute)
     const [again, c2] = await outbox().lease({ limit: 2, progressMax: 2 })
     expect([again?.delivery.name, c2?.delivery.name]).toEqual(['c1', 'c2'])
@@ -149,10 +153,10 @@ export function fairness(open: OpenStore): void {
       const ids: string[] = []
       for (let n = 0; n < 10; n += 1) ids.push(await publish(busy, `c${n}`))
       const end = { what: 'permanent', trouble: { code: 'http_403', text: 'no' } } as const
-      for (const leased of await hand.lease()) await hand.send(leased, end)
+      for (const leased of await publisher.lease()) await publisher.send(leased, end)
       if (how === 'all at once') await outbox().retryMany({}, 'ann', null)
       else for (const id of ids) await outbox().retry(id, 'ann', null)
-      // Once more, as people do who see nothing happen.
+      // Retried a second time, as an impatient person does.
       await outbox().retry(ids[3]!, 'ann', null)
       await queueAll()
       await claim(onlyAnchor)
@@ -161,7 +165,7 @@ export function fairness(open: OpenStore): void {
     },
   )
 
-  /** As a look on GitHub ends that finds nothing. */
+  /** Records a look that found nothing. */
   async function lookFor(leased: LeasedDelivery): Promise<void> {
     const isTurn = leased.fromQueue === queueName(identity, leased.delivery.channel)
     const nothingThere = { found: [], unverified: false, hash: 'h', looks: 1, isTurn } as const
@@ -171,7 +175,7 @@ export function fairness(open: OpenStore): void {
   it('messages that a restored store has looked for take turns as before', async () => {
     await publishMany(await claim(nothing), 10)
     await outbox().noteRestore()
-    for (const leased of await hand.lease()) await lookFor(leased)
+    for (const leased of await publisher.lease()) await lookFor(leased)
     await claim(onlyAnchor)
     await queueAll()
     const { items } = await outbox().list({ wait: 'budget' }, { limit: 100, cursor: null })
@@ -182,17 +186,17 @@ export function fairness(open: OpenStore): void {
     expect(turns).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
   })
 
-  it('a message that was in its turn and is looked for keeps its turn', async () => {
+  it('a message that is looked for in its turn keeps its turn', async () => {
     await publishMany(await claim(nothing), 3)
     await outbox().noteRestore()
-    for (const leased of await hand.lease()) await lookFor(leased)
+    for (const leased of await publisher.lease()) await lookFor(leased)
     await queueAll()
     world.clock.move(second)
     const [next] = await outbox().lease(room)
     await lookFor(next!)
     await claim(onlyAnchor)
-    const again = await hand.leaseNamed(next!.delivery.name)
-    // It was its turn when it was looked for; a look that grew old would have to be made anew.
+    const again = await publisher.leaseNamed(next!.delivery.name)
+    // Its turn came with the look. A look that is too old would have to be repeated.
     expect(wasJustLookedFor(again.delivery)).toBe(true)
   })
 
@@ -216,7 +220,7 @@ export function fairness(open: OpenStore): void {
 
   it('further messages get a quarter of the budget, however much the others write', async () => {
     for (let n = 0; n < 5; n += 1) await claim(onlyAnchor)
-    for (const leased of await hand.lease()) {
+    for (const leased of await publisher.lease()) {
       expect(await begin(leased, eight)).toMatchObject({ result: 'begun' })
     }
     const busy = await claim(nothing)

@@ -13,7 +13,7 @@ import type { PublishRequest } from '../../../src/store/outbox-store.ts'
 import { purgeAll, purgeLimits } from '../../../src/runs/purge.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
 import { holderOf, pullRequestClaim, unique } from '../claims.ts'
-import { announced, contentOf, noAnswer, sentEnd } from './outbox-hand.ts'
+import { announced, contentOf, noAnswer, sentEnd } from './manual-publisher.ts'
 import { useOutbox } from './outbox-world.ts'
 import { TestSubject } from '../test-subject.ts'
 import { day, type OpenStore } from '../world.ts'
@@ -32,7 +32,7 @@ const messages = ['github-comment', 'github-review'] as const
 const states = ['github-status', 'github-check', 'github-label'] as const
 
 export function operating(open: OpenStore): void {
-  const { world, hand, outbox, make, now } = useOutbox(open)
+  const { world, publisher, outbox, make, now } = useOutbox(open)
   const put = (held: ClaimAnswer, channel: ChannelName, over: Partial<PublishRequest> = {}) => {
     const { runId, leaseHash } = holderOf(held)
     return outbox().publish(
@@ -50,7 +50,7 @@ export function operating(open: OpenStore): void {
     )
   }
 
-  describe('an output of a run’s own', () => {
+  describe('an output that a run publishes itself', () => {
     it.each(messages)('on %s is published once per name and round', async (channel) => {
       const subject = make()
       const held = await subject.claim('a')
@@ -105,7 +105,7 @@ export function operating(open: OpenStore): void {
       await expect(put(old, 'github-status', again)).rejects.toMatchObject({ code: 'target_taken' })
     })
 
-    it('has no target where the run has none, and never that of the run’s own status', async () => {
+    it('has no target if the run has none, and never that of the run’s result', async () => {
       const held = await make().claim('a')
       const own = { content: { ...contents['github-status'], context: 'HOLDFAST/Review' } }
       await expect(put(held, 'github-status', own)).rejects.toMatchObject({
@@ -171,13 +171,13 @@ export function operating(open: OpenStore): void {
           await put(held, 'github-status', { name: 'lint' }),
           await put(held, 'github-check', { name: 'types' }),
         ]
-        await hand.publish()
+        await publisher.publish()
         await subject.complete(held, outcome)
         const [lint, types] = [await now(status.delivery.id), await now(check.delivery.id)]
         for (const each of [lint, types]) {
           expect(each).toMatchObject({ status: 'PENDING', final: true, announces: false })
         }
-        // Ending well does not say that this came out well.
+        // A run that succeeded does not say whether this output succeeded.
         expect(contentOf(lint)['state']).toBe(outcome === 'failed' ? 'failure' : 'error')
         expect(contentOf(types)).toMatchObject({ status: 'completed' })
         expect(contentOf(types)['conclusion']).not.toBe('success')
@@ -189,8 +189,8 @@ export function operating(open: OpenStore): void {
     const trouble = { code: 'forbidden', text: 'not allowed' }
     async function failed(): Promise<Delivery> {
       await make().claim('a')
-      const leased = await hand.leaseNamed('status')
-      await hand.send(leased, { what: 'permanent', trouble })
+      const leased = await publisher.leaseNamed('status')
+      await publisher.send(leased, { what: 'permanent', trouble })
       return await now(leased.delivery.id)
     }
 
@@ -201,8 +201,8 @@ export function operating(open: OpenStore): void {
       expect(again).toMatchObject({ status: 'PENDING', wait: 'due', tries: 0, reason: null })
       expect(again.dueAt).toBe(world.store.now())
       expect(again.deadlineAt).toBe(world.store.now() + day)
-      expect((await hand.told(id)).at(-1)).toBe('operator.delivery_retried')
-      await hand.publish()
+      expect((await publisher.auditTypes(id)).at(-1)).toBe('operator.delivery_retried')
+      await publisher.publish()
       await expect(outbox().retry(id, 'ann', null)).rejects.toMatchObject({ code: 'already_sent' })
       await expect(outbox().retry('del_none', 'ann', null)).rejects.toMatchObject({
         code: 'delivery_not_found',
@@ -218,8 +218,8 @@ export function operating(open: OpenStore): void {
       )
       world.clock.move(1)
       await outbox().blockIdentity(named(1001), until, 'limit', 'publisher')
-      const known = (await outbox().budgets()).map(({ identity }) => identity)
-      expect(known).toContain(named(1001))
+      const identities = (await outbox().budgets()).map(({ identity }) => identity)
+      expect(identities).toContain(named(1001))
       for (const identity of [named(0), named(1001)]) {
         expect(await outbox().unblock(identity, 'ann', null)).toMatchObject({ blockedUntil: null })
       }
@@ -233,21 +233,21 @@ export function operating(open: OpenStore): void {
       expect(await outbox().retryMany({}, 'ann', null)).toBe(1)
       for (const { id } of [one, two]) {
         expect(await now(id)).toMatchObject({ status: 'PENDING', wait: 'due' })
-        expect((await hand.told(id)).at(-1)).toBe('operator.delivery_retried')
+        expect((await publisher.auditTypes(id)).at(-1)).toBe('operator.delivery_retried')
       }
     })
 
     it('skips a delivery, with the reason; a newer version opens it again', async () => {
       const subject = make()
       const held = await subject.claim('a')
-      const { id } = await hand.named(held.run!.id, 'status')
+      const { id } = await publisher.named(held.run!.id, 'status')
       expect(await outbox().skip(id, 'not here', 'ann', null)).toMatchObject({
         ...{ status: 'SKIPPED', reason: 'not here' },
       })
-      expect((await hand.lease()).map(({ delivery }) => delivery.id)).not.toContain(id)
+      expect((await publisher.lease()).map(({ delivery }) => delivery.id)).not.toContain(id)
       await subject.complete(held)
       expect(await now(id)).toMatchObject({ status: 'PENDING', final: true })
-      await hand.publish()
+      await publisher.publish()
       await expect(outbox().skip(id, 'too late', 'ann', null)).rejects.toMatchObject({
         code: 'already_sent',
       })
@@ -255,15 +255,15 @@ export function operating(open: OpenStore): void {
 
     it('confirms a delivery in doubt; a repeated request gets the same answer', async () => {
       const { run } = await make().claim('a')
-      await hand.send(await hand.leaseNamed('anchor'), noAnswer)
-      const { id } = await hand.named(run!.id, 'anchor')
+      await publisher.send(await publisher.leaseNamed('anchor'), noAnswer)
+      const { id } = await publisher.named(run!.id, 'anchor')
       const confirmed = await outbox().confirm(id, '99', 'ann', null)
       expect(confirmed).toMatchObject({ status: 'SENT', providerId: '99' })
       expect(confirmed.protocol.doubt).toBeUndefined()
       expect(await outbox().confirm(id, '98', 'ann', null)).toMatchObject({ providerId: '99' })
-      expect((await hand.told(id)).filter((type) => type.startsWith('operator.'))).toEqual([
-        'operator.delivery_confirmed',
-      ])
+      expect(
+        (await publisher.auditTypes(id)).filter((type) => type.startsWith('operator.')),
+      ).toEqual(['operator.delivery_confirmed'])
       const anchors = await outbox().anchorsOf([run!])
       expect(anchors.get(run!.id)?.commentId).toBe('99')
     })
@@ -280,8 +280,8 @@ export function operating(open: OpenStore): void {
       world.clock.move(31 * day)
       expect(await purge()).toBe(0)
       expect(await world.store.runs.get(held.run!.id)).not.toBeNull()
-      const before = await hand.of(held.run!.id)
-      await hand.publish()
+      const before = await publisher.of(held.run!.id)
+      await publisher.publish()
       expect(await purge()).toBe(1)
       expect(await now(before['status']!.id)).toBeNull()
       expect(await attempts(before['status']!.id)).toEqual([])
@@ -290,33 +290,35 @@ export function operating(open: OpenStore): void {
     it('keeps the comment that the subject’s next run takes over', async () => {
       const subject = make()
       const held = await subject.claim('a')
-      await hand.publish()
+      await publisher.publish()
       await subject.complete(held)
-      await hand.publish()
-      const { id, providerId } = await hand.named(held.run!.id, 'anchor')
+      await publisher.publish()
+      const { id, providerId } = await publisher.named(held.run!.id, 'anchor')
       world.clock.move(31 * day)
       await purge()
       const { run } = await subject.claim('b')
-      expect(await hand.named(run!.id, 'anchor')).toMatchObject({ id, providerId })
+      expect(await publisher.named(run!.id, 'anchor')).toMatchObject({ id, providerId })
     })
 
     it('keeps a run whose target still has to be read again', async () => {
       const subject = make()
       const held = await subject.claim('a')
       await subject.complete(held)
-      const [status] = (await hand.lease()).filter(({ delivery }) => delivery.name === 'status')
-      await hand.send(status!, noAnswer)
+      const [status] = (await publisher.lease()).filter(
+        ({ delivery }) => delivery.name === 'status',
+      )
+      await publisher.send(status!, noAnswer)
       const found = [{ providerId: '5', url: null, current: true }]
       await outbox().takeOverLeases()
-      for (const leased of await hand.lease()) {
-        if (leased.delivery.name !== 'status') await hand.send(leased)
+      for (const leased of await publisher.lease()) {
+        if (leased.delivery.name !== 'status') await publisher.send(leased)
         else {
           const hash = 'h'
           const seen = { what: 'looked', found, unverified: false, hash, looks: 1 } as const
           await outbox().record(leased.lease, seen)
         }
       }
-      expect(await hand.named(held.run!.id, 'status')).toMatchObject({ status: 'SENT' })
+      expect(await publisher.named(held.run!.id, 'status')).toMatchObject({ status: 'SENT' })
       world.clock.move(31 * day)
       expect(await purge()).toBe(0)
     })
@@ -334,9 +336,9 @@ export function operating(open: OpenStore): void {
         )
       await world.store.repositories.learn(left, githubId, 'now', 'test')
       await claim(left, 1000)
-      await hand.publish()
+      await publisher.publish()
       const { run } = await claim(right, 2000)
-      for (const leased of await hand.lease()) await hand.send(leased, sentEnd())
+      for (const leased of await publisher.lease()) await publisher.send(leased, sentEnd())
       await world.store.repositories.learn(right, githubId, 'now', 'test')
       const { items } = await outbox().list({}, page)
       const live = items.filter(({ status }) => status !== 'SKIPPED')

@@ -8,13 +8,13 @@ import { allRights } from '../../../src/channels/github-channels.ts'
 import { defaultPublishing } from '../../../src/domain/outbox/schedule.ts'
 import type { AttemptEnd } from '../../../src/domain/outbox/outcome.ts'
 import type { Run } from '../../../src/domain/run.ts'
-import { identity, noAnswer, sentEnd } from './outbox-hand.ts'
+import { identity, noAnswer, sentEnd } from './manual-publisher.ts'
 import { onlyAnchor, onlyStatus, useOutbox } from './outbox-world.ts'
 import { TestSubject } from '../test-subject.ts'
 import { minute, second, type OpenStore } from '../world.ts'
 
 export function publishing(open: OpenStore): void {
-  const { world, hand, outbox, move, now } = useOutbox(open)
+  const { world, publisher, outbox, move, now } = useOutbox(open)
   const make = (announcement = onlyStatus) => new TestSubject(world, { announcement })
   const claim = async (announcement = onlyStatus): Promise<Run> =>
     (await make(announcement).claim('a')).run!
@@ -25,33 +25,33 @@ export function publishing(open: OpenStore): void {
   describe('a lease', () => {
     it('gives what is due to one holder, with its target', async () => {
       const { id, repo } = await claim()
-      const [leased, ...more] = await hand.lease()
+      const [leased, ...more] = await publisher.lease()
       expect(more).toEqual([])
       expect(leased).toMatchObject({ repo, repoGithubId: null, threadCreatedAt: null })
       expect(leased?.delivery.runId).toBe(id)
-      expect(await hand.lease()).toEqual([])
+      expect(await publisher.lease()).toEqual([])
       const dueAt = world.store.now() + defaultPublishing.deliveryLeaseMs
       expect(await outbox().nextDueAt()).toBe(dueAt)
     })
 
     it('expires: the next holder starts again, and the first has lost the delivery', async () => {
       await claim()
-      const first = await hand.leaseNamed('status')
+      const first = await publisher.leaseNamed('status')
       move(defaultPublishing.deliveryLeaseMs - 1)
-      expect(await hand.lease()).toEqual([])
+      expect(await publisher.lease()).toEqual([])
       move(1)
-      const second = await hand.leaseNamed('status')
+      const second = await publisher.leaseNamed('status')
       expect(second.delivery).toMatchObject({ wait: 'due', protocol: {} })
-      expect(await hand.begin(first)).toEqual({ result: 'lost' })
+      expect(await publisher.begin(first)).toEqual({ result: 'lost' })
       expect(await outbox().record(first.lease, { what: 'reserve' })).toBe('lost')
       expect((await now(first.delivery.id)).leaseId).toBe(second.lease.leaseId)
-      expect(await hand.send(second)).toBe('recorded')
+      expect(await publisher.send(second)).toBe('recorded')
       expect(await attempts(first.delivery.id)).toHaveLength(1)
     })
 
     it('takes creates and ends first, and only as much progress as there is room for', async () => {
       const old = await claim(onlyAnchor)
-      await hand.publish()
+      await publisher.publish()
       await report(old, 'progress')
       move(minute)
       const fresh = await claim(onlyAnchor)
@@ -65,10 +65,10 @@ export function publishing(open: OpenStore): void {
 
     it('is dropped when the only process restarts', async () => {
       await claim()
-      const dead = await hand.leaseNamed('status')
-      await hand.begun(dead)
+      const dead = await publisher.leaseNamed('status')
+      await publisher.begun(dead)
       expect(await outbox().takeOverLeases()).toBe(1)
-      const next = await hand.leaseNamed('status')
+      const next = await publisher.leaseNamed('status')
       expect(next.delivery).toMatchObject({ wait: 'in_doubt', protocol: { doubt: { looks: 0 } } })
       expect(await outbox().takeOverLeases()).toBe(1)
     })
@@ -77,40 +77,40 @@ export function publishing(open: OpenStore): void {
   describe('an attempt', () => {
     it('is stored before its request may leave, and has its outcome afterwards', async () => {
       await claim()
-      const leased = await hand.leaseNamed('status')
-      const attempt = await hand.begun(leased)
+      const leased = await publisher.leaseNamed('status')
+      const attempt = await publisher.begun(leased)
       const { id } = leased.delivery
       expect(await attempts(id)).toMatchObject([
         { id: attempt.id, action: 'create', outcome: null, endedAt: null, late: false },
       ])
       expect((await now(id)).attemptId).toBe(attempt.id)
-      await hand.end(leased, attempt, sentEnd({ providerId: '77' }))
+      await publisher.end(leased, attempt, sentEnd({ providerId: '77' }))
       expect(await attempts(id)).toMatchObject([{ outcome: 'sent', providerId: '77' }])
       const { versionFence: sentFence } = leased.delivery
       expect(await now(id)).toMatchObject({
         ...{ status: 'SENT', providerId: '77', sentFence, sentSeq: 1, dueAt: null },
         ...{ leaseId: null, attemptId: null, errorCode: null },
       })
-      expect(await hand.told(id)).toEqual(['delivery.sent'])
+      expect(await publisher.auditTypes(id)).toEqual(['delivery.sent'])
     })
 
     it('does not begin for a version that is no longer the newest', async () => {
       const run = await claim(onlyAnchor)
-      const leased = await hand.leaseNamed('anchor')
+      const leased = await publisher.leaseNamed('anchor')
       await report(run, 'newer')
-      expect(await hand.begin(leased)).toEqual({ result: 'changed' })
+      expect(await publisher.begin(leased)).toEqual({ result: 'changed' })
       expect(await attempts(leased.delivery.id)).toEqual([])
-      const again = await hand.leaseNamed('anchor')
+      const again = await publisher.leaseNamed('anchor')
       expect(again.delivery.versionSeq).toBe(2)
-      expect(await hand.send(again)).toBe('recorded')
+      expect(await publisher.send(again)).toBe('recorded')
     })
 
     it('closes only the version it carried', async () => {
       const run = await claim(onlyAnchor)
-      const leased = await hand.leaseNamed('anchor')
-      const attempt = await hand.begun(leased)
+      const leased = await publisher.leaseNamed('anchor')
+      const attempt = await publisher.begun(leased)
       await report(run, 'while it was on its way')
-      await hand.end(leased, attempt, sentEnd())
+      await publisher.end(leased, attempt, sentEnd())
       expect(await now(leased.delivery.id)).toMatchObject({
         ...{ status: 'PENDING', versionSeq: 2, sentSeq: 1, wait: 'due' },
       })
@@ -118,28 +118,28 @@ export function publishing(open: OpenStore): void {
 
     it('whose answer never came is looked for, and its target is settled', async () => {
       await claim()
-      const leased = await hand.leaseNamed('status')
-      await hand.send(leased, noAnswer)
+      const leased = await publisher.leaseNamed('status')
+      await publisher.send(leased, noAnswer)
       const { id } = leased.delivery
       expect(await now(id)).toMatchObject({
         ...{ status: 'PENDING', wait: 'in_doubt', tries: 1 },
         protocol: { doubt: { action: 'create', looks: 0 }, unsettled: true },
       })
       expect(await attempts(id)).toMatchObject([{ outcome: 'in_doubt', errorCode: 'unanswered' }])
-      expect(await hand.told(id)).toEqual(['delivery.in_doubt'])
+      expect(await publisher.auditTypes(id)).toEqual(['delivery.in_doubt'])
     })
 
     it('of a lost holder is in doubt; its late outcome is stored and changes nothing', async () => {
       await claim()
-      const zombie = await hand.leaseNamed('status')
-      const attempt = await hand.begun(zombie)
+      const zombie = await publisher.leaseNamed('status')
+      const attempt = await publisher.begun(zombie)
       move(defaultPublishing.deliveryLeaseMs)
-      const next = await hand.leaseNamed('status')
+      const next = await publisher.leaseNamed('status')
       const { id } = next.delivery
       expect(next.delivery).toMatchObject({ wait: 'in_doubt', protocol: { unsettled: true } })
       expect(await attempts(id)).toMatchObject([{ outcome: 'in_doubt', errorCode: 'holder_lost' }])
       const before = await now(id)
-      expect(await hand.end(zombie, attempt, sentEnd({ providerId: '9' }))).toBe('late')
+      expect(await publisher.end(zombie, attempt, sentEnd({ providerId: '9' }))).toBe('late')
       expect(await attempts(id)).toMatchObject([{ outcome: 'sent', late: true, providerId: '9' }])
       const after = await now(id)
       expect(after).toEqual({ ...before, rev: after.rev })
@@ -150,16 +150,16 @@ export function publishing(open: OpenStore): void {
 
     it('that ends late after the next success makes its target be read again', async () => {
       await claim()
-      const zombie = await hand.leaseNamed('status')
-      const attempt = await hand.begun(zombie)
+      const zombie = await publisher.leaseNamed('status')
+      const attempt = await publisher.begun(zombie)
       move(defaultPublishing.deliveryLeaseMs)
-      const next = await hand.leaseNamed('status')
+      const next = await publisher.leaseNamed('status')
       const { id, versionFence, versionSeq } = next.delivery
       const found = [{ providerId: '5', url: null, current: true }]
       const seen = { what: 'looked', found, unverified: false, hash: 'h', looks: 1 } as const
       await outbox().record(next.lease, seen)
       expect(await now(id)).toMatchObject({ status: 'SENT', providerId: '5' })
-      await hand.end(zombie, attempt, sentEnd({ providerId: '6' }))
+      await publisher.end(zombie, attempt, sentEnd({ providerId: '6' }))
       const after = await now(id)
       expect(after).toMatchObject({
         status: 'SENT',
@@ -172,21 +172,21 @@ export function publishing(open: OpenStore): void {
 
     it('has one outcome: a second report of it is late', async () => {
       await claim()
-      const leased = await hand.leaseNamed('status')
-      const attempt = await hand.begun(leased)
-      expect(await hand.end(leased, attempt, sentEnd({ providerId: '1' }))).toBe('recorded')
-      expect(await hand.end(leased, attempt, sentEnd({ providerId: '2' }))).toBe('late')
+      const leased = await publisher.leaseNamed('status')
+      const attempt = await publisher.begun(leased)
+      expect(await publisher.end(leased, attempt, sentEnd({ providerId: '1' }))).toBe('recorded')
+      expect(await publisher.end(leased, attempt, sentEnd({ providerId: '2' }))).toBe('late')
       expect((await now(leased.delivery.id)).providerId).toBe('1')
     })
 
     it('that was refused permanently is FAILED, with its reason', async () => {
       const run = await claim()
-      const leased = await hand.leaseNamed('status')
+      const leased = await publisher.leaseNamed('status')
       const trouble = { code: 'forbidden', text: 'not allowed' }
-      await hand.send(leased, { what: 'permanent', trouble })
+      await publisher.send(leased, { what: 'permanent', trouble })
       const { id } = leased.delivery
       expect(await now(id)).toMatchObject({ status: 'FAILED', reason: 'forbidden', dueAt: null })
-      expect(await hand.told(id)).toEqual(['delivery.failed'])
+      expect(await publisher.auditTypes(id)).toEqual(['delivery.failed'])
       const backlog = await outbox().backlog()
       expect(backlog).toMatchObject({ failed: 1, unreportedCount: 0 })
       await world.store.runs.cancel(run.id, 'test', null)
@@ -194,13 +194,13 @@ export function publishing(open: OpenStore): void {
       expect(await outbox().backlog()).toMatchObject({ unreportedCount: 0, unreported: [] })
     })
 
-    it('leaves an ended run shown as running only if GitHub showed it so', async () => {
+    it('leaves an ended run shown as running only if GitHub showed it before', async () => {
       const refused = { what: 'permanent', trouble: { code: 'forbidden', text: 'no' } } as const
       const shown = await claim()
-      await hand.publish()
+      await publisher.publish()
       await world.store.runs.cancel(shown.id, 'test', null)
-      const end = await hand.leaseNamed('status')
-      await hand.send(end, refused)
+      const end = await publisher.leaseNamed('status')
+      await publisher.send(end, refused)
       const unreported = [{ runId: shown.id, deliveryId: end.delivery.id, status: 'FAILED' }]
       expect(await outbox().backlog()).toMatchObject({ failed: 1, unreportedCount: 1, unreported })
     })
@@ -211,7 +211,7 @@ export function publishing(open: OpenStore): void {
       const output = { name: 'own', channel: 'github-check', content, rightsOf: () => allRights }
       await outbox().publish({ runId, leaseHash, actor: 'test', ...output }, null)
       const trouble = { code: 'forbidden', text: 'no' }
-      await hand.send(await hand.leaseNamed('own'), { what: 'permanent', trouble })
+      await publisher.send(await publisher.leaseNamed('own'), { what: 'permanent', trouble })
       expect(await outbox().backlog()).toMatchObject({ failed: 1, unreportedCount: 0 })
     })
 
@@ -221,8 +221,8 @@ export function publishing(open: OpenStore): void {
       const end: AttemptEnd = { what: 'retry', trouble, after: null }
       const gaps: number[] = []
       for (;;) {
-        const leased = await hand.leaseNamed('status')
-        await hand.send(leased, end)
+        const leased = await publisher.leaseNamed('status')
+        await publisher.send(leased, end)
         const { status, dueAt } = await now(leased.delivery.id)
         if (status !== 'PENDING') break
         gaps.push(dueAt! - world.store.now())
@@ -243,17 +243,17 @@ export function publishing(open: OpenStore): void {
 
     it('spaces the writes of an identity and counts minutes and hours', async () => {
       for (let n = 0; n < 3; n += 1) await claim()
-      const [first, next, third] = await hand.lease()
-      expect((await hand.begin(first!, { limits })).result).toBe('begun')
-      const spaced = await hand.begin(next!, { limits })
+      const [first, next, third] = await publisher.lease()
+      expect((await publisher.begin(first!, { limits })).result).toBe('begun')
+      const spaced = await publisher.begin(next!, { limits })
       expect(spaced).toEqual({
         ...{ result: 'budget', why: 'spacing', until: world.store.now() + second },
       })
       expect(await attempts(next!.delivery.id)).toEqual([])
-      // Another identity has a budget of its own.
-      expect((await hand.begin(third!, { limits, identity: 'other' })).result).toBe('begun')
+      // Another identity has its own budget.
+      expect((await publisher.begin(third!, { limits, identity: 'other' })).result).toBe('begun')
       move(second)
-      expect((await hand.begin(next!, { limits })).result).toBe('begun')
+      expect((await publisher.begin(next!, { limits })).result).toBe('begun')
       const [budget] = (await outbox().budgets()).filter((each) => each.identity === identity)
       const used = budget?.seconds.reduce((sum, [, all]) => sum + all, 0)
       expect(used).toBe(2)
@@ -261,45 +261,47 @@ export function publishing(open: OpenStore): void {
 
     it('leaves half of each window to creates and ends', async () => {
       const runs = [await claim(onlyAnchor), await claim(onlyAnchor), await claim(onlyAnchor)]
-      await hand.publish()
+      await publisher.publish()
       move(minute)
       for (const run of runs) await report(run, 'progress')
       const half = { ...limits, spacingMs: 0 }
       const results: string[] = []
-      for (const leased of await hand.lease()) {
-        results.push((await hand.begin(leased, { limits: half, identity: 'app' })).result)
+      for (const leased of await publisher.lease()) {
+        results.push((await publisher.begin(leased, { limits: half, identity: 'app' })).result)
       }
       expect(results).toEqual(['begun', 'begun', 'budget'])
       await claim(onlyAnchor)
-      const leased = await hand.leaseNamed('anchor')
-      expect((await hand.begin(leased, { limits: half, identity: 'app' })).result).toBe('begun')
+      const leased = await publisher.leaseNamed('anchor')
+      expect((await publisher.begin(leased, { limits: half, identity: 'app' })).result).toBe(
+        'begun',
+      )
     })
 
     it('of a blocked identity is zero until the block is over; no block gets shorter', async () => {
       await claim()
-      const leased = await hand.leaseNamed('status')
+      const leased = await publisher.leaseNamed('status')
       const until = world.store.now() + 5 * second
       await outbox().blockIdentity(identity, until, 'rate_limited', 'publisher')
       await outbox().blockIdentity(identity, until - second, 'rate_limited', 'catch-up')
       expect(await outbox().blockedUntil(identity)).toBe(until)
       expect(await outbox().blockedUntil('other')).toBeNull()
-      expect(await hand.begin(leased)).toEqual({ result: 'budget', why: 'blocked', until })
+      expect(await publisher.begin(leased)).toEqual({ result: 'budget', why: 'blocked', until })
       move(5 * second)
       expect(await outbox().blockedUntil(identity)).toBeNull()
-      expect((await hand.begin(leased)).result).toBe('begun')
-      const told = await world.store.audit.list(
+      expect((await publisher.begin(leased)).result).toBe('begun')
+      const blocked = await world.store.audit.list(
         { type: 'budget.blocked' },
         { limit: 9, cursor: null },
       )
-      expect(told.items.map(({ actor }) => actor)).toEqual(['catch-up', 'publisher'])
+      expect(blocked.items.map(({ actor }) => actor)).toEqual(['catch-up', 'publisher'])
     })
 
     it('is blocked by a limit answer, which costs neither a try nor time', async () => {
       await claim()
-      const leased = await hand.leaseNamed('status')
+      const leased = await publisher.leaseNamed('status')
       const until = world.store.now() + 60 * second
       const trouble = { code: 'rate_limited', text: 'slow down' }
-      await hand.send(leased, { what: 'rate_limited', until, trouble })
+      await publisher.send(leased, { what: 'rate_limited', until, trouble })
       const after = await now(leased.delivery.id)
       expect(after).toMatchObject({ status: 'PENDING', wait: 'budget', tries: 0, dueAt: until })
       expect(after.deadlineAt).toBe(leased.delivery.deadlineAt + 60 * second)

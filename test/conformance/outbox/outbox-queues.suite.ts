@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { entryQueue, queueName, repairQueue } from '../../../src/domain/outbox/queue.ts'
 import { defaultPublishing } from '../../../src/domain/outbox/schedule.ts'
 import type { BeginAnswer, LeasedDelivery } from '../../../src/store/outbox-store.ts'
-import { identity, noAnswer, sentEnd } from './outbox-hand.ts'
+import { identity, noAnswer, sentEnd } from './manual-publisher.ts'
 import { onlyAnchor, onlyStatus, useOutbox } from './outbox-world.ts'
 import { TestSubject } from '../test-subject.ts'
 import { hour, second, type OpenStore } from '../world.ts'
@@ -17,16 +17,19 @@ const anchors = queueName(identity, 'github-comment')
 const room = { limit: 6, progressMax: 3 }
 
 export function queueing(open: OpenStore): void {
-  const { world, hand, outbox, move } = useOutbox(open)
+  const { world, publisher, outbox, move } = useOutbox(open)
   const claim = async (announcement = onlyStatus): Promise<string> => {
     const made = await new TestSubject(world, { announcement }).claim('a')
     return made.run!.id
   }
   const runsOf = (leased: readonly LeasedDelivery[]) => leased.map(({ delivery }) => delivery.runId)
 
-  /** Begins it as a publisher does: what is refused goes to its queue. */
+  /**
+   * Begins an attempt as a publisher does: if the budget refuses it, the delivery goes to its
+   * queue.
+   */
   async function tryToSend(leased: LeasedDelivery, as = identity): Promise<BeginAnswer['result']> {
-    const begun = await hand.begin(leased, { limits, identity: as })
+    const begun = await publisher.begin(leased, { limits, identity: as })
     if (begun.result === 'begun') {
       const report = { identity: as, httpStatus: null, requestId: null, githubRequestId: null }
       await outbox().endAttempt(leased.lease, { ...report, attempt: begun.attempt, end: sentEnd() })
@@ -38,14 +41,14 @@ export function queueing(open: OpenStore): void {
     return begun.result
   }
 
-  /** So many wait behind one that was sent; their runs, oldest first. */
+  /** Makes this many deliveries wait behind one that was sent. Returns their runs, oldest first. */
   async function backlog(count: number, announcement = onlyStatus): Promise<string[]> {
     const runs: string[] = []
     for (let n = 0; n <= count; n += 1) {
       runs.push(await claim(announcement))
       move(1)
     }
-    for (const leased of await hand.lease()) await tryToSend(leased)
+    for (const leased of await publisher.lease()) await tryToSend(leased)
     return runs.slice(1)
   }
 
@@ -75,7 +78,7 @@ export function queueing(open: OpenStore): void {
   it('a lease takes one delivery of each identity whose time has come', async () => {
     const runs = await backlog(2)
     const others = [await claim(), await claim()]
-    for (const leased of await hand.lease()) await tryToSend(leased, 'other')
+    for (const leased of await publisher.lease()) await tryToSend(leased, 'other')
     move(2 * second)
     const taken = runsOf(await outbox().lease(room))
     expect(taken).toHaveLength(2)
@@ -100,7 +103,10 @@ export function queueing(open: OpenStore): void {
     move(second)
     const fresh = (await outbox().lease({ ...room, queuedMax: 0 }))[0]!
     expect(fresh.delivery.runId).toBe(late)
-    expect(await hand.begin(fresh, { limits })).toMatchObject({ result: 'budget', why: 'queue' })
+    expect(await publisher.begin(fresh, { limits })).toMatchObject({
+      result: 'budget',
+      why: 'queue',
+    })
     expect(waited?.delivery.runId).toBe(first)
     expect(await tryToSend(waited!)).toBe('begun')
     expect(await tryToSend(fresh)).toBe('budget')
@@ -193,24 +199,24 @@ export function queueing(open: OpenStore): void {
 
   it('the time in the queue does not count to the deadline', async () => {
     const [run] = await backlog(1)
-    const before = await hand.named(run!, 'status')
+    const before = await publisher.named(run!, 'status')
     move(hour)
     await outbox().lease(room)
-    const after = await hand.named(run!, 'status')
+    const after = await publisher.named(run!, 'status')
     expect(after.deadlineAt).toBe(before.deadlineAt + world.store.now() - before.dueAt!)
   })
 
   it('a delivery leaves the queue when its run ends with nothing left to do', async () => {
     const [run] = await backlog(1)
     await world.store.runs.cancel(run!, 'test', null)
-    const closed = await hand.named(run!, 'status')
+    const closed = await publisher.named(run!, 'status')
     expect(closed).toMatchObject({ status: 'SKIPPED', queue: null, dueAt: null })
     expect(await outbox().nextDueAt()).toBeNull()
   })
 
-  it('reads that repair have room of their own', async () => {
+  it('reads that repair have their own room', async () => {
     await claim()
-    await hand.send(await hand.leaseNamed('status'), noAnswer)
+    await publisher.send(await publisher.leaseNamed('status'), noAnswer)
     await backlog(3)
     move(hour)
     const repairs = await outbox().lease({ limit: 0, progressMax: 0, repairsMax: 1 })
@@ -219,12 +225,12 @@ export function queueing(open: OpenStore): void {
 
   const fresh = { limit: 100, progressMax: 100, queuedMax: 0, repairsMax: 0, repairsQueuedMax: 0 }
 
-  /** So many of an account are in doubt and stand in its queue; their runs. */
+  /** Makes this many deliveries of an account in doubt, in its queue. Returns their runs. */
   async function inDoubt(account: string, count: number): Promise<string[]> {
     const runs: string[] = []
     for (let n = 0; n < count; n += 1) {
       runs.push(await claim())
-      for (const leased of await outbox().lease(fresh)) await hand.send(leased, noAnswer)
+      for (const leased of await outbox().lease(fresh)) await publisher.send(leased, noAnswer)
     }
     move(second)
     for (const { lease } of await outbox().lease({ ...fresh, repairsMax: 100 })) {
@@ -237,7 +243,7 @@ export function queueing(open: OpenStore): void {
   it('reads that repair wait in the queue of their account, and come in turn', async () => {
     const busy = await inDoubt('a', 5)
     const [other] = await inDoubt('b', 1)
-    expect(await hand.named(other!, 'status')).toMatchObject({
+    expect(await publisher.named(other!, 'status')).toMatchObject({
       queue: repairQueue('b'),
       wait: 'in_doubt',
     })
@@ -260,9 +266,9 @@ export function queueing(open: OpenStore): void {
 
   it('a read that repairs leaves its queue when there is nothing left to read', async () => {
     const [run] = await inDoubt('a', 1)
-    const { id } = await hand.named(run!, 'status')
+    const { id } = await publisher.named(run!, 'status')
     await outbox().skip(id, 'not wanted', 'operator', null)
-    expect(await hand.named(run!, 'status')).toMatchObject({ status: 'SKIPPED', queue: null })
+    expect(await publisher.named(run!, 'status')).toMatchObject({ status: 'SKIPPED', queue: null })
   })
 
   it('deliveries whose identity is not known yet come in turn, and not too many', async () => {

@@ -1,7 +1,7 @@
-/** Each test of the outbox in a world of its own, with a publisher's hand on its store. */
+/** A new world for each test of the outbox, with a publisher that the test drives. */
 import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
 import type { Announcement } from '../../../src/domain/run.ts'
-import { announced, OutboxHand } from './outbox-hand.ts'
+import { announced, ManualPublisher } from './manual-publisher.ts'
 import { TestSubject, type TestSubjectOptions } from '../test-subject.ts'
 import { openWorld, useFreshWorld, type OpenStore } from '../world.ts'
 
@@ -13,13 +13,13 @@ export function useOutbox(open: OpenStore) {
   const outbox = () => world.store.outbox
   return {
     world,
-    hand: new OutboxHand(world),
+    publisher: new ManualPublisher(world),
     outbox,
     move: (ms: number) => world.clock.move(ms),
-    /** Announced everywhere, unless it says otherwise. */
+    /** A subject whose runs are announced everywhere, unless the options say otherwise. */
     make: (options: TestSubjectOptions = {}) =>
       new TestSubject(world, { announcement: announced, ...options }),
-    /** A delivery that is there, as it is now. */
+    /** An existing delivery, as it is now. */
     now: (deliveryId: string) => outbox().delivery(deliveryId) as Promise<Delivery>,
   }
 }

@@ -9,14 +9,14 @@ import { isNewer } from '../../../src/domain/outbox/delivery.ts'
 import type { Run } from '../../../src/domain/run.ts'
 import { seed } from '../../seed.ts'
 import { completion, leaseMs, sha } from '../claims.ts'
-import { announced, contentOf } from './outbox-hand.ts'
+import { announced, contentOf } from './manual-publisher.ts'
 import { useOutbox } from './outbox-world.ts'
 import { TestSubject, type TestSubjectOptions } from '../test-subject.ts'
 import { decided, received } from '../inbox/webhooks.ts'
 import { hour, type OpenStore, type World } from '../world.ts'
 
 export function announcing(open: OpenStore): void {
-  const { world, hand, make } = useOutbox(open)
+  const { world, publisher, make } = useOutbox(open)
   const report = (run: Run, text: string) => {
     const { id: runId, leaseHash } = run
     return world.store.runs.reportStatus({ runId, leaseHash, text, actor: 'test' }, null)
@@ -27,7 +27,7 @@ export function announcing(open: OpenStore): void {
   describe('a claim', () => {
     it('opens a comment, a status and a check run, and none of them is sent yet', async () => {
       const { run } = await make().claim('a')
-      const { anchor, status, check } = await hand.of(run!.id)
+      const { anchor, status, check } = await publisher.of(run!.id)
       for (const each of [anchor, status, check]) {
         expect(each).toMatchObject({
           ...{ status: 'PENDING', wait: 'due', announces: true, final: false, attemptId: null },
@@ -42,10 +42,10 @@ export function announcing(open: OpenStore): void {
 
     it('shows only what its type announces', async () => {
       const { run: quiet } = await new TestSubject(world).claim('a')
-      expect(await hand.of(quiet!.id)).toEqual({})
+      expect(await publisher.of(quiet!.id)).toEqual({})
       const only = { ...announced, anchorPer: null, checkName: null }
       const { run } = await make({ announcement: only }).claim('a')
-      expect(Object.keys(await hand.of(run!.id))).toEqual(['status'])
+      expect(Object.keys(await publisher.of(run!.id))).toEqual(['status'])
     })
 
     it('that is refused, stale or a duplicate writes nothing', async () => {
@@ -65,10 +65,10 @@ export function announcing(open: OpenStore): void {
     it('by another holder of the same round changes only the comment', async () => {
       const subject = make()
       const { run } = await subject.claim('a', { lease: null })
-      const before = await hand.of(run!.id)
+      const before = await publisher.of(run!.id)
       expect(contentOf(before['anchor']!).view.state).toBe('pending')
       await subject.lease()
-      const after = await hand.of(run!.id)
+      const after = await publisher.of(run!.id)
       expect(contentOf(after['anchor']!).view.state).toBe('running')
       expect(after['anchor']?.versionSeq).toBe(2)
       expect(after['status']).toEqual(before['status'])
@@ -80,7 +80,7 @@ export function announcing(open: OpenStore): void {
     it('is the comment’s next version; the status does not change', async () => {
       const { run } = await make().claim('a')
       await report(run!, 'reading')
-      const { anchor, status } = await hand.of(run!.id)
+      const { anchor, status } = await publisher.of(run!.id)
       expect(anchor).toMatchObject({ versionFence: run!.fence, versionSeq: 2, coalesced: 1 })
       expect(contentOf(anchor!).view).toMatchObject({ reports: [{ text: 'reading', count: 1 }] })
       expect(status?.versionSeq).toBe(1)
@@ -103,10 +103,10 @@ export function announcing(open: OpenStore): void {
     const ends = await Promise.all(outcomes.map((outcome) => subject.complete(held, outcome)))
     const [first] = ends
     for (const end of ends) expect(end).toEqual(first)
-    const { status, check } = await hand.of(held.run!.id)
+    const { status, check } = await publisher.of(held.run!.id)
     for (const each of [status, check]) expect(each).toMatchObject({ versionSeq: 2, final: true })
-    const told = (await subject.audits('a')).map(({ type }) => type)
-    expect(told.filter((type) => /^run\.(succeeded|failed)$/.test(type))).toHaveLength(1)
+    const types = (await subject.audits('a')).map(({ type }) => type)
+    expect(types.filter((type) => /^run\.(succeeded|failed)$/.test(type))).toHaveLength(1)
   })
 
   describe('every way a run can end closes what its claim opened', () => {
@@ -115,22 +115,22 @@ export function announcing(open: OpenStore): void {
       let shown: Readonly<Record<string, Delivery>> = {}
       const { run } = await subject.claim('a', way.includes('worker') ? { lease: null } : {})
       await end(world, subject, async () => {
-        await hand.publish()
-        shown = await hand.of(run!.id)
+        await publisher.publish()
+        shown = await publisher.of(run!.id)
       })
       expect(contentOf(shown['status']!)).toMatchObject({ state: 'pending' })
-      const { status, check, anchor } = await hand.of(run!.id)
+      const { status, check, anchor } = await publisher.of(run!.id)
       expect(contentOf(status!)).toMatchObject({ state })
       expect(contentOf(check!)).toMatchObject({ status: 'completed', conclusion })
       for (const each of [status, check]) {
         expect(each).toMatchObject({ status: 'PENDING', final: true, announces: false })
-        // What ends goes before progress, and does not wait for a window.
+        // The end goes before progress, and does not wait for a coalescing window.
         expect(each).toMatchObject({ priority: 0, dueAt: world.store.now() })
       }
-      // A newer run has taken the comment over.
+      // A newer run has taken over the comment.
       if (way !== 'superseded') expect(contentOf(anchor!).view.state).not.toBe('running')
       else expect(anchor).toBeUndefined()
-      await hand.publish()
+      await publisher.publish()
       for (const each of await all()) {
         if (each.runId === run!.id) expect(each).toMatchObject({ status: 'SENT', announces: false })
       }
@@ -144,49 +144,51 @@ export function announcing(open: OpenStore): void {
         const { run } = await subject.claim('a')
         if (way === 'cancelled') await world.store.runs.cancel(run!.id, 'test', null)
         else await subject.claim('b')
-        const { status, check } = await hand.of(run!.id)
+        const { status, check } = await publisher.of(run!.id)
         for (const each of [status, check]) {
           expect(each).toMatchObject({
             ...{ status: 'SKIPPED', reason: 'never_announced', announces: false, dueAt: null },
           })
-          expect(await hand.told(each!.id)).toEqual(['delivery.skipped'])
+          expect(await publisher.auditTypes(each!.id)).toEqual(['delivery.skipped'])
         }
       },
     )
 
-    it('a run that takes over progress, and is cancelled unseen, closes it', async () => {
+    it('a run that takes over progress and is cancelled at once closes it', async () => {
       const subject = make()
       const { run: first } = await subject.claim('a')
-      await hand.publish()
+      await publisher.publish()
       const { run } = await subject.claim('b')
       await world.store.runs.cancel(run!.id, 'test', null)
-      const anchor = await hand.named(run!.id, 'anchor')
+      const anchor = await publisher.named(run!.id, 'anchor')
       expect(anchor).toMatchObject({ status: 'PENDING', final: true, announces: false })
       expect(contentOf(anchor).view.state).toBe('cancelled')
-      expect((await hand.named(run!.id, 'status')).reason).toBe('never_announced')
-      expect(contentOf(await hand.named(first!.id, 'status'))).toMatchObject({ state: 'error' })
+      expect((await publisher.named(run!.id, 'status')).reason).toBe('never_announced')
+      expect(contentOf(await publisher.named(first!.id, 'status'))).toMatchObject({
+        state: 'error',
+      })
     })
 
-    it('a head that comes back and is cancelled unseen closes what it showed before', async () => {
+    it('a head that comes back and is cancelled at once closes what it showed before', async () => {
       const subject = make()
       const { run } = await subject.claim('a', { eventAt: 1000 })
-      await hand.publish()
+      await publisher.publish()
       await subject.claim('b', { eventAt: 2000 })
       expect((await subject.claim('a', { eventAt: 3000 })).reason).toBe('returned')
       await world.store.runs.cancel(run!.id, 'test', null)
-      const status = await hand.named(run!.id, 'status')
+      const status = await publisher.named(run!.id, 'status')
       expect(status).toMatchObject({ status: 'PENDING', final: true })
       expect(contentOf(status)).toMatchObject({ state: 'error' })
     })
 
-    it('a rerun that is cancelled unseen leaves the earlier result shown', async () => {
+    it('a rerun that is cancelled before it is shown leaves the earlier result shown', async () => {
       const subject = make()
       const held = await subject.claim('a')
       await subject.complete(held)
-      await hand.publish()
+      await publisher.publish()
       await subject.claim('a', { rerun: true })
       await world.store.runs.cancel(held.run!.id, 'test', null)
-      expect(await hand.named(held.run!.id, 'status')).toMatchObject({
+      expect(await publisher.named(held.run!.id, 'status')).toMatchObject({
         ...{ status: 'SKIPPED', reason: 'never_announced', final: true },
       })
     })
@@ -197,7 +199,7 @@ export function announcing(open: OpenStore): void {
       const subject = make()
       const held = await subject.claim('a')
       await subject.complete(held)
-      await hand.publish()
+      await publisher.publish()
       const before = await all()
       const { run } = await subject.claim('a', { rerun: true })
       const after = await all()
@@ -216,22 +218,22 @@ export function announcing(open: OpenStore): void {
     it('that was requested begins when the round before it ends', async () => {
       const subject = make()
       const held = await subject.claim('a')
-      await hand.publish()
+      await publisher.publish()
       await subject.claim('a', { rerun: true })
       await subject.complete(held, 'failed')
-      const status = await hand.named(held.run!.id, 'status')
+      const status = await publisher.named(held.run!.id, 'status')
       expect(contentOf(status)).toMatchObject({ state: 'pending' })
       expect(status).toMatchObject({ round: 2, announces: true })
     })
   })
 
-  it('in a queue the run at work has the comment, and every commit its own status', async () => {
+  it('in a queue the active run has the comment, and every commit its own status', async () => {
     const subject = make({ onNewer: 'queue' })
     const first = await subject.claim('a')
     const { run: next } = await subject.claim('b')
-    expect(Object.keys(await hand.of(next!.id)).toSorted()).toEqual(['check', 'status'])
+    expect(Object.keys(await publisher.of(next!.id)).toSorted()).toEqual(['check', 'status'])
     await subject.complete(first)
-    const { anchor } = await hand.of(next!.id)
+    const { anchor } = await publisher.of(next!.id)
     expect(contentOf(anchor!).view).toMatchObject({ state: 'pending', past: [{}] })
   })
 
@@ -258,8 +260,8 @@ export function announcing(open: OpenStore): void {
         async function play(what: string, head: string, at: number): Promise<unknown> {
           const holder = held.get(head)
           const { store } = world
-          if (what === 'publish') return await hand.publish().then(() => null)
-          if (what === 'take') return await hand.lease(1)
+          if (what === 'publish') return await publisher.publish().then(() => null)
+          if (what === 'take') return await publisher.lease(1)
           if (what === 'cancel') return await store.runs.cancel(holder!.run!.id, 'test', null)
           if (what === 'report') return await report(holder!.run!, `${at}`)
           if (what === 'complete') return await subject.complete(holder!)
@@ -277,7 +279,7 @@ export function announcing(open: OpenStore): void {
 interface End {
   readonly way: string
   readonly options?: TestSubjectOptions
-  /** `shown` publishes what there is so far. */
+  /** `shown` publishes what is due so far. */
   readonly end: (world: World, subject: TestSubject, shown: () => Promise<void>) => Promise<unknown>
   readonly state: 'success' | 'failure' | 'error'
   readonly conclusion: string
@@ -291,7 +293,7 @@ const completing = (outcome: 'succeeded' | 'failed' | 'skipped'): End['end'] =>
     return await world.store.runs.complete({ ...done, leaseHash: run.leaseHash! }, null)
   }
 
-/** Nobody comes for this long. */
+/** The sweeper ends the run after this time, with or without a worker. */
 const sweptAfter = (ms: number, before: 'lease' | 'nothing' = 'nothing'): End['end'] =>
   async function (world, subject, shown) {
     if (before === 'lease') await subject.lease()

@@ -1,7 +1,8 @@
 /**
- * Goal: noting a restore of a large store survives being cut off anywhere, holds no long
- * transaction, and lets nothing be sent before it is through.
- * Method: more deliveries are open than one bite takes; the noting is cut off at some statement.
+ * Goal: noting a restore of a large store survives a cut-off at any statement, needs no long
+ * transaction, and nothing is sent before it is complete.
+ * Method: more deliveries are open than one batch takes, and the noting is cut off at some
+ * statement.
  */
 import { allRights } from '../../../src/channels/github-channels.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -9,7 +10,7 @@ import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
 import type { Driver } from '../../../src/stores/driver.ts'
 import { holderOf } from '../claims.ts'
 import { eitherDatabase, useCutOffStore } from '../cut-off-store.ts'
-import { OutboxHand } from './outbox-hand.ts'
+import { ManualPublisher } from './manual-publisher.ts'
 import { onlyStatus } from './outbox-world.ts'
 import { TestSubject } from '../test-subject.ts'
 import { second } from '../world.ts'
@@ -27,7 +28,7 @@ describe.each(eitherDatabase)('noting a restore on %s', (_name, openDriver) => {
     longest = 0
   })
 
-  /** How many statements the longest transaction had. */
+  /** The number of statements in the longest transaction. */
   function counting(driver: Driver): Driver {
     return {
       dialect: driver.dialect,
@@ -57,28 +58,31 @@ describe.each(eitherDatabase)('noting a restore on %s', (_name, openDriver) => {
     cut.left = -1
   }
 
-  it('is made of short transactions', async () => {
+  it('consists of short transactions', async () => {
     await world.store.outbox.noteRestore()
     expect((await all()).filter(({ wait }) => wait === 'in_doubt')).toHaveLength(open)
     expect(longest).toBeLessThan(open)
   })
 
-  it.each([20, 120])('cut off at statement %d, the next process goes on', async (statements) => {
-    await cutOff(statements)
-    const restoredAt = await world.store.outbox.knowsSince()
-    await world.store.upkeep.recordMode('live')
-    expect((await all()).filter(({ wait }) => wait === 'in_doubt')).toHaveLength(open)
-    expect(await world.store.outbox.knowsSince()).toBe(restoredAt)
-  })
+  it.each([20, 120])(
+    'cut off at statement %d, is continued by the next process',
+    async (statements) => {
+      await cutOff(statements)
+      const restoredAt = await world.store.outbox.knowsSince()
+      await world.store.upkeep.recordMode('live')
+      expect((await all()).filter(({ wait }) => wait === 'in_doubt')).toHaveLength(open)
+      expect(await world.store.outbox.knowsSince()).toBe(restoredAt)
+    },
+  )
 
-  it('cut off, what is published meanwhile waits for nobody that has left the line', async () => {
+  it('cut off, lets no new message wait for one that has left the line', async () => {
     const silent = { ...onlyStatus, statusContext: null }
     const { runId, leaseHash } = holderOf(
       await new TestSubject(world, { announcement: silent }).claim('a'),
     )
     const publish = async (name: string): Promise<Delivery> => {
-      const said = { name, channel: 'github-comment', content: { body: name } } as const
-      const request = { runId, leaseHash, actor: 'test', ...said, rightsOf: () => allRights }
+      const output = { name, channel: 'github-comment', content: { body: name } } as const
+      const request = { runId, leaseHash, actor: 'test', ...output, rightsOf: () => allRights }
       return (await world.store.outbox.publish(request, null)).delivery
     }
     await publish('c1')
@@ -86,12 +90,12 @@ describe.each(eitherDatabase)('noting a restore on %s', (_name, openDriver) => {
     world.clock.move(second)
     expect(await publish('c2')).toMatchObject({ wait: 'order' })
     await world.store.upkeep.recordMode('live')
-    const hand = new OutboxHand(world)
-    expect(await hand.named(runId, 'c1')).toMatchObject({ wait: 'in_doubt', line: null })
-    expect(await hand.named(runId, 'c2')).toMatchObject({ wait: 'due' })
+    const publisher = new ManualPublisher(world)
+    expect(await publisher.named(runId, 'c1')).toMatchObject({ wait: 'in_doubt', line: null })
+    expect(await publisher.named(runId, 'c2')).toMatchObject({ wait: 'due' })
   })
 
-  it('cut off, nothing is leased before it is in doubt', async () => {
+  it('cut off, lets no delivery be leased before it is in doubt', async () => {
     await cutOff(20)
     for (let n = 0; n < 3; n += 1) {
       for (const { delivery } of await world.store.outbox.lease({ limit: 200, progressMax: 0 })) {

@@ -3,7 +3,7 @@
  * shown what may have been overwritten.
  */
 import { beforeEach, expect, it } from 'vitest'
-import { announced, sentEnd } from './outbox-hand.ts'
+import { announced, sentEnd } from './manual-publisher.ts'
 import { useOutbox } from './outbox-world.ts'
 import { completion } from '../claims.ts'
 import { TestSubject } from '../test-subject.ts'
@@ -12,7 +12,7 @@ import { hour, second, type OpenStore } from '../world.ts'
 const page = { limit: 100, cursor: null }
 
 export function restoring(open: OpenStore): void {
-  const { world, hand, make } = useOutbox(open)
+  const { world, publisher, make } = useOutbox(open)
   beforeEach(() => world.store.upkeep.recordMode('live'))
 
   const claim = async () => (await make().claim('a')).run!
@@ -20,7 +20,7 @@ export function restoring(open: OpenStore): void {
   it('what was open is in doubt, so that it is looked for before it is sent', async () => {
     const run = await claim()
     await world.store.outbox.noteRestore()
-    const found = Object.values(await hand.of(run.id))
+    const found = Object.values(await publisher.of(run.id))
     expect(found.map(({ name, wait }) => `${name} ${wait ?? ''}`).toSorted()).toEqual([
       'anchor in_doubt',
       'check in_doubt',
@@ -38,12 +38,12 @@ export function restoring(open: OpenStore): void {
     })
   })
 
-  it('answers what follows: what is looked for, and what is read again until when', async () => {
+  it('returns how many are looked for, and how many are read again until when', async () => {
     const { outbox } = world.store
     expect(await outbox.restoreNote()).toBeNull()
     await claim()
-    const shown = await hand.leaseNamed('status')
-    await hand.end(shown, await hand.begun(shown), sentEnd())
+    const shown = await publisher.leaseNamed('status')
+    await publisher.end(shown, await publisher.begun(shown), sentEnd())
     const note = await outbox.noteRestore()
     const lastReadAt = note.restoredAt + second
     expect(note).toMatchObject({ open: 2, shown: 1, lastReadAt, servedAt: null })
@@ -58,13 +58,13 @@ export function restoring(open: OpenStore): void {
 
   it('a delivery that is being sent stays with its holder', async () => {
     const run = await claim()
-    const leased = await hand.leaseNamed('anchor')
-    const attempt = await hand.begun(leased)
+    const leased = await publisher.leaseNamed('anchor')
+    const attempt = await publisher.begun(leased)
     await world.store.outbox.noteRestore()
-    const again = (await hand.lease()).map(({ delivery }) => delivery.name)
+    const again = (await publisher.lease()).map(({ delivery }) => delivery.name)
     expect(again).not.toContain('anchor')
-    expect(await hand.end(leased, attempt, sentEnd())).toBe('recorded')
-    const { status, wait, protocol } = await hand.named(run.id, 'anchor')
+    expect(await publisher.end(leased, attempt, sentEnd())).toBe('recorded')
+    const { status, wait, protocol } = await publisher.named(run.id, 'anchor')
     expect({ status, wait, doubt: protocol.doubt }).toEqual({
       status: 'SENT',
       wait: null,
@@ -74,37 +74,37 @@ export function restoring(open: OpenStore): void {
 
   it('a delivery that is being sent is looked for after its holder is lost', async () => {
     await claim()
-    const leased = await hand.leaseNamed('anchor')
-    await hand.begun(leased)
+    const leased = await publisher.leaseNamed('anchor')
+    await publisher.begun(leased)
     await world.store.outbox.noteRestore()
     world.clock.move(hour)
-    expect((await hand.leaseNamed('anchor')).delivery).toMatchObject({ wait: 'in_doubt' })
+    expect((await publisher.leaseNamed('anchor')).delivery).toMatchObject({ wait: 'in_doubt' })
   })
 
   it('a delivery that is leased but not being sent is taken back and looked for', async () => {
     await claim()
-    const leased = await hand.leaseNamed('anchor')
+    const leased = await publisher.leaseNamed('anchor')
     await world.store.outbox.noteRestore()
-    expect(await hand.begin(leased)).toEqual({ result: 'lost' })
-    expect((await hand.leaseNamed('anchor')).delivery).toMatchObject({ wait: 'in_doubt' })
+    expect(await publisher.begin(leased)).toEqual({ result: 'lost' })
+    expect((await publisher.leaseNamed('anchor')).delivery).toMatchObject({ wait: 'in_doubt' })
   })
 
   it('what is open is in doubt also where the clock is behind that of the copy', async () => {
     const run = await claim()
     world.clock.move(-hour)
     await world.store.outbox.noteRestore()
-    const waits = Object.values(await hand.of(run.id)).map(({ wait }) => wait)
+    const waits = Object.values(await publisher.of(run.id)).map(({ wait }) => wait)
     expect(waits).toEqual(['in_doubt', 'in_doubt', 'in_doubt'])
   })
 
-  it('what was shown lately is read again once, the newest first, a second apart', async () => {
+  it('what was shown recently is read again once, newest first, a second apart', async () => {
     const subject = new TestSubject(world, { announcement: announced })
     const first = await subject.claim('a')
-    await hand.publish()
+    await publisher.publish()
     await world.store.runs.complete(completion(first), null)
-    await hand.publish()
+    await publisher.publish()
     await world.store.outbox.noteRestore()
-    const found = Object.values(await hand.of(first.run!.id))
+    const found = Object.values(await publisher.of(first.run!.id))
     expect(found.map(({ status }) => status)).toEqual(['SENT', 'SENT', 'SENT'])
     const newestFirst = found.toSorted((a, b) => (a.id < b.id ? 1 : -1))
     const reads = newestFirst.map(({ dueAt }) => (dueAt ?? 0) - world.store.now())
@@ -113,14 +113,14 @@ export function restoring(open: OpenStore): void {
     expect(check?.protocol.restored?.laterKeys).toHaveLength(5)
   })
 
-  it('only the last round looks for the check runs of later ones', async () => {
+  it('only the last round looks for the check runs of later rounds', async () => {
     const subject = new TestSubject(world, { announcement: announced })
     const again = { rerun: true, headMaking: false } as const
     const first = await subject.claim('a')
     await world.store.runs.complete(completion(first), null)
-    await hand.publish()
+    await publisher.publish()
     await world.store.runs.complete(completion(await subject.claim('a', again)), null)
-    await hand.publish()
+    await publisher.publish()
     const looksForMore = async () => {
       const { items } = await world.store.outbox.list({ runId: first.run!.id }, page)
       const checks = items.filter(({ name }) => name === 'check')
@@ -134,40 +134,40 @@ export function restoring(open: OpenStore): void {
     expect(await looksForMore()).toEqual([false, false, true])
   })
 
-  it('what was shown and goes on is unsettled, and so is what was never shown', async () => {
+  it('what was shown and continues is unsettled, and so is what was never shown', async () => {
     const run = await claim()
-    await hand.publish()
+    await publisher.publish()
     const ended = await claim()
     await world.store.runs.cancel(ended.id, 'test', null)
-    await hand.publish()
+    await publisher.publish()
     await world.store.outbox.noteRestore()
-    const anchor = await hand.named(run.id, 'anchor')
+    const anchor = await publisher.named(run.id, 'anchor')
     expect(anchor).toMatchObject({ status: 'SENT', protocol: { unsettled: true } })
     expect(anchor.protocol.doubt).toBeUndefined()
-    const unshown = await hand.named(ended.id, 'anchor')
+    const unshown = await publisher.named(ended.id, 'anchor')
     const protocol = { unsettled: true, showsWork: true }
     expect(unshown).toMatchObject({ status: 'SKIPPED', protocol })
     expect(unshown.dueAt).toBe(unshown.protocol.settle?.at)
   })
 
-  it('a status that is wanted anew may have been said since the copy: it is in doubt', async () => {
+  it('a status may have been set since the backup: if wanted again, it is in doubt', async () => {
     const subject = new TestSubject(world, { announcement: announced })
     const first = await subject.claim('a')
-    await hand.publish()
+    await publisher.publish()
     await world.store.runs.complete(completion(first), null)
-    await hand.publish()
+    await publisher.publish()
     await world.store.outbox.noteRestore()
     const again = await subject.claim('a', { rerun: true, headMaking: false })
-    const status = await hand.named(again.run!.id, 'status')
+    const status = await publisher.named(again.run!.id, 'status')
     expect(status).toMatchObject({ status: 'PENDING', protocol: { doubt: { action: 'edit' } } })
   })
 
-  it('what is claimed again after a restore may stand there already: its end is said', async () => {
+  it('the end of a run claimed again after a restore is sent: GitHub may show it', async () => {
     await world.store.outbox.noteRestore()
     await world.store.upkeep.beat()
     const run = await claim()
     await world.store.runs.cancel(run.id, 'test', null)
-    const found = Object.values(await hand.of(run.id))
+    const found = Object.values(await publisher.of(run.id))
     expect(found.map(({ name, status }) => `${name} ${status}`).toSorted()).toEqual([
       'anchor PENDING',
       'check PENDING',
@@ -178,7 +178,7 @@ export function restoring(open: OpenStore): void {
 
   it.each([
     ['whose event happened after it', hour, 2 * hour],
-    ['when events of before it come back no more', 73 * hour, 0],
+    ['when no event from before it can still arrive', 73 * hour, 0],
   ])('a run %s closes nothing that it has not shown', async (_name, laterMs, eventMs) => {
     const eventAt = world.store.now() + eventMs
     await world.store.outbox.noteRestore()
@@ -187,11 +187,11 @@ export function restoring(open: OpenStore): void {
     const subject = new TestSubject(world, { announcement: announced })
     const { run } = await subject.claim('a', { eventAt })
     await world.store.runs.cancel(run!.id, 'test', null)
-    const found = Object.values(await hand.of(run!.id))
+    const found = Object.values(await publisher.of(run!.id))
     expect(found.map(({ reason }) => reason)).toEqual(Array(3).fill('never_announced'))
   })
 
-  it('threads from before the restore may carry what it does not know of', async () => {
+  it('threads from before the restore may have outputs that the store does not know', async () => {
     const first = await world.store.outbox.knowsSince()
     world.clock.move(hour)
     await world.store.upkeep.recordMode('live')

@@ -1,13 +1,13 @@
 /**
  * Goal: runs that share a commit have check runs of one name there, and GitHub shows the newest.
- * That is always one of the run whose result counts: where another check run covers it, it is
+ * The newest always belongs to the run whose result counts: if another check run covers it, it is
  * published once more, and only once.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
 import { completion, policy, pullRequestClaim, unique } from '../claims.ts'
-import { announced, contentOf, noAnswer, OutboxHand, sentEnd } from './outbox-hand.ts'
+import { announced, contentOf, noAnswer, ManualPublisher, sentEnd } from './manual-publisher.ts'
 import { openWorld, type OpenStore, type World } from '../world.ts'
 
 const page = { limit: 100, cursor: null }
@@ -15,11 +15,11 @@ const hour = 3_600_000
 
 export function sharedCheck(open: OpenStore): void {
   let world: World
-  let hand: OutboxHand
+  let publisher: ManualPublisher
   let repo: string
   beforeEach(async () => {
     world = await openWorld(open)
-    hand = new OutboxHand(world)
+    publisher = new ManualPublisher(world)
     repo = unique('acme/repo')
   })
   afterEach(() => world.close())
@@ -32,14 +32,14 @@ export function sharedCheck(open: OpenStore): void {
   const idOf = ({ run }: ClaimAnswer): string => run?.id ?? ''
   const cancel = (held: ClaimAnswer) => world.store.runs.cancel(idOf(held), 'test', null)
   const complete = (held: ClaimAnswer) => world.store.runs.complete(completion(held), null)
-  /** As GitHub does: an edit keeps the id. */
+  /** The end of an attempt. As on GitHub, an edit keeps the id. */
   const answerTo = ({ channel, providerId }: Delivery) =>
     sentEnd(providerId === null || channel === 'github-status' ? {} : { providerId })
   const publish = async (): Promise<void> => {
     for (;;) {
-      const due = await hand.lease()
+      const due = await publisher.lease()
       if (due.length === 0) return
-      for (const leased of due) await hand.send(leased, answerTo(leased.delivery))
+      for (const leased of due) await publisher.send(leased, answerTo(leased.delivery))
     }
   }
   const checks = async (): Promise<readonly Delivery[]> => {
@@ -57,51 +57,51 @@ export function sharedCheck(open: OpenStore): void {
     await publish()
     const six = await claim(6)
     await publish()
-    const covering = (await hand.named(idOf(six), 'check')).providerId
+    const covering = (await publisher.named(idOf(six), 'check')).providerId
     await cancel(six)
     await publish()
     expect(await newest()).toEqual(['success', idOf(five)])
-    const again = await hand.named(idOf(five), 'check again')
+    const again = await publisher.named(idOf(five), 'check again')
     expect(again).toMatchObject({ status: 'SENT', final: true, announces: false })
     expect(again.target).toBe(`check-again ${idOf(five)} 1 after ${covering}`)
-    expect(again.markerKey).not.toBe((await hand.named(idOf(five), 'check')).markerKey)
+    expect(again.markerKey).not.toBe((await publisher.named(idOf(five), 'check')).markerKey)
   })
 
-  it('it waits until what covers it is known to be there', async () => {
+  it('a covered result waits until the covering check run is known to exist', async () => {
     const five = await claim(5)
     await complete(five)
     await publish()
     const six = await claim(6)
-    const check = await hand.leaseNamed('check')
-    await hand.send(check, noAnswer)
+    const check = await publisher.leaseNamed('check')
+    await publisher.send(check, noAnswer)
     await cancel(six)
-    expect(Object.keys(await hand.of(idOf(five))).toSorted()).toEqual(['check', 'status'])
+    expect(Object.keys(await publisher.of(idOf(five))).toSorted()).toEqual(['check', 'status'])
     world.clock.move(hour)
-    const again = await hand.leaseNamed('check')
+    const again = await publisher.leaseNamed('check')
     const found = [{ providerId: '9000', url: null, current: true, atWork: false }]
     const seen = { what: 'looked', found, unverified: false, hash: 'h', looks: 2 } as const
     await world.store.outbox.record(again.lease, seen)
-    expect(await hand.named(idOf(five), 'check again')).toMatchObject({ status: 'PENDING' })
+    expect(await publisher.named(idOf(five), 'check again')).toMatchObject({ status: 'PENDING' })
   })
 
-  it('one that was at work meanwhile and ends before anything of it was sent', async () => {
+  it('a run that was active meanwhile and ends before anything of it was sent', async () => {
     const five = await claim(5)
     await complete(five)
     await publish()
     const six = await claim(6)
     await publish()
     await cancel(six)
-    const closing = await hand.leaseNamed('check')
+    const closing = await publisher.leaseNamed('check')
     const seven = await claim(7)
-    await hand.send(closing, answerTo(closing.delivery))
-    expect(Object.keys(await hand.of(idOf(five)))).not.toContain('check again')
+    await publisher.send(closing, answerTo(closing.delivery))
+    expect(Object.keys(await publisher.of(idOf(five)))).not.toContain('check again')
     await cancel(seven)
     await publish()
-    expect(await hand.named(idOf(seven), 'check')).toMatchObject({ reason: 'never_announced' })
+    expect(await publisher.named(idOf(seven), 'check')).toMatchObject({ reason: 'never_announced' })
     expect(await newest()).toEqual(['success', idOf(five)])
   })
 
-  it('both at once: the end of the one and the result of the other', async () => {
+  it('the end of one run and the result of the other at the same time', async () => {
     for (let turn = 0; turn < 10; turn += 1) {
       repo = unique('acme/repo')
       const five = await claim(5)
@@ -111,8 +111,8 @@ export function sharedCheck(open: OpenStore): void {
       await Promise.all(
         turn % 2 === 0 ? [cancel(six), complete(five)] : [complete(five), cancel(six)],
       )
-      for (let due = await hand.lease(); due.length > 0; due = await hand.lease()) {
-        await Promise.all(due.map((leased) => hand.send(leased, answerTo(leased.delivery))))
+      for (let due = await publisher.lease(); due.length > 0; due = await publisher.lease()) {
+        await Promise.all(due.map((leased) => publisher.send(leased, answerTo(leased.delivery))))
       }
       const { items } = await world.store.outbox.list({ runId: idOf(five) }, page)
       const again = items.filter(({ name }) => name === 'check again')
@@ -127,11 +127,11 @@ export function sharedCheck(open: OpenStore): void {
     await complete(five)
     await publish()
     const six = await claim(6)
-    await hand.send(await hand.leaseNamed('check'), noAnswer)
+    await publisher.send(await publisher.leaseNamed('check'), noAnswer)
     await cancel(six)
-    const { id } = await hand.named(idOf(six), 'check')
+    const { id } = await publisher.named(idOf(six), 'check')
     await world.store.outbox.confirm(id, '9000', 'test', null)
-    expect(await hand.named(idOf(five), 'check again')).toMatchObject({ status: 'PENDING' })
+    expect(await publisher.named(idOf(five), 'check again')).toMatchObject({ status: 'PENDING' })
   })
 
   describe('two names of one repository', () => {

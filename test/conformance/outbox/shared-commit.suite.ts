@@ -1,12 +1,13 @@
 /**
  * Goal: two pull requests can have the same head commit, and then share its status. The newer run
- * has it; one that ends without a result hides no other's, and nothing is dropped unsaid.
+ * has it. A run that ends without a result hides no result of another, and every status that is not
+ * sent is audited.
  */
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
 import { completion, holderOf, policy, pullRequestClaim, unique } from '../claims.ts'
-import { announced, contentOf, sentEnd } from './outbox-hand.ts'
+import { announced, contentOf, sentEnd } from './manual-publisher.ts'
 import { idOf, useSharedTarget } from './shared-target.ts'
 import { type OpenStore } from '../world.ts'
 
@@ -16,7 +17,7 @@ export function sharedCommit(open: OpenStore): void {
     repo = unique('acme/repo')
   })
   const target = useSharedTarget(open, () => status())
-  const { world, hand, complete, cancel, shows, dropped } = target
+  const { world, publisher, complete, cancel, shows, dropped } = target
 
   const claim = async (pr: number, head = 'a'): Promise<ClaimAnswer> => {
     const own = { policy: { ...policy, announcement: announced } }
@@ -32,7 +33,7 @@ export function sharedCommit(open: OpenStore): void {
     if (found === undefined) throw new Error('there is no status')
     return found
   }
-  const publish = () => hand.publish()
+  const publish = () => publisher.publish()
 
   it('the newer run has it, and what the older one says is dropped and audited', async () => {
     const five = await claim(5)
@@ -67,7 +68,7 @@ export function sharedCommit(open: OpenStore): void {
     expect(await status()).toMatchObject({ status: 'PENDING', final: true, announces: false })
   })
 
-  it('both superseded at once, before anything was shown, is said of the status', async () => {
+  it('two runs superseded at once, before anything was shown, skip the status', async () => {
     await claim(5)
     await claim(6)
     const { id } = await status()
@@ -94,7 +95,7 @@ export function sharedCommit(open: OpenStore): void {
       expect(await shows()).toEqual(['success', idOf(five)])
     })
 
-    it('is cancelled before anything of it was sent, though its end came meanwhile', async () => {
+    it('is cancelled before anything of it was sent, after the older one ended', async () => {
       const five = await claim(5)
       await publish()
       const six = await claim(6)
@@ -137,14 +138,14 @@ export function sharedCommit(open: OpenStore): void {
     expect((await shows())[1]).toBe(idOf(six))
   })
 
-  it('a version on its way when the other is shown again is not taken for newer', async () => {
+  it('a version being sent when the other is shown again does not count as newer', async () => {
     const five = await claim(5)
     const six = await claim(6)
-    const leased = await hand.leaseNamed('status')
-    const attempt = await hand.begun(leased)
+    const leased = await publisher.leaseNamed('status')
+    const attempt = await publisher.begun(leased)
     await cancel(six)
     await complete(five)
-    await hand.end(leased, attempt, sentEnd())
+    await publisher.end(leased, attempt, sentEnd())
     expect(await status()).toMatchObject({ status: 'PENDING', runId: idOf(five), final: true })
   })
 

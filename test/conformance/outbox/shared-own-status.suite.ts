@@ -1,13 +1,13 @@
 /**
- * Goal: runs of two pull requests with the same head commit may publish a status under one context
- * of their own. The newer run has it; one that ends without a result hides no other's, what the
- * other says meanwhile is kept, and nothing is dropped unsaid.
+ * Goal: runs of two pull requests with the same head commit may publish a status under the same
+ * context. The newer run has it. A run that ends without a result hides no result of another, what
+ * the other publishes meanwhile is kept, and every status that is not sent is audited.
  */
 import { allRights } from '../../../src/channels/github-channels.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { ClaimAnswer } from '../../../src/store.ts'
 import { holderOf, pullRequestClaim, sha, unique } from '../claims.ts'
-import { sentEnd } from './outbox-hand.ts'
+import { sentEnd } from './manual-publisher.ts'
 import { idOf, useSharedTarget } from './shared-target.ts'
 import { type OpenStore } from '../world.ts'
 
@@ -20,15 +20,15 @@ export function sharedOwnStatus(open: OpenStore): void {
   }
   beforeEach(newRepository)
   const target = useSharedTarget(open, () => status())
-  const { world, hand, complete, cancel, shows, dropped } = target
+  const { world, publisher, complete, cancel, shows, dropped } = target
 
   const claim = (pr: number, head = commit, rerun = false): Promise<ClaimAnswer> =>
     world.store.runs.claim(pullRequestClaim({ repo, pr, head }, { rerun }), null)
   const say = (held: ClaimAnswer, state: string, name = 'lint') => {
     const { runId, leaseHash } = holderOf(held)
     const content = { context: 'acme/lint', state, description: `${state} of ${name}` }
-    const said = { runId, leaseHash, name, content, channel: 'github-status' } as const
-    return world.store.outbox.publish({ ...said, actor: 'test', rightsOf: () => allRights }, null)
+    const output = { runId, leaseHash, name, content, channel: 'github-status' } as const
+    return world.store.outbox.publish({ ...output, actor: 'test', rightsOf: () => allRights }, null)
   }
   const taken = { code: 'target_taken' }
   const status = async () => {
@@ -39,7 +39,7 @@ export function sharedOwnStatus(open: OpenStore): void {
     return only
   }
 
-  it('the newer run has it; what the older one says is refused, kept and audited', async () => {
+  it('the newer run has it; what the older publishes is refused, kept and audited', async () => {
     const five = await claim(5)
     await say(five, 'pending')
     const six = await claim(6)
@@ -54,7 +54,7 @@ export function sharedOwnStatus(open: OpenStore): void {
     expect(await dropped(six)).toEqual([['cancelled', idOf(five)]])
   })
 
-  describe('what the older run said is shown again when the newer one', () => {
+  describe('what the older run published is shown again when the newer one', () => {
     it.each<[string, (six: ClaimAnswer) => Promise<unknown>]>([
       ['is cancelled', cancel],
       ['is skipped', (six) => complete(six, 'skipped')],
@@ -64,11 +64,11 @@ export function sharedOwnStatus(open: OpenStore): void {
         newRepository()
         const five = await claim(5)
         await say(five, 'failure')
-        await hand.publish()
+        await publisher.publish()
         await complete(five)
         const six = await claim(6)
         await say(six, last)
-        await hand.publish()
+        await publisher.publish()
         await end(six)
         expect(await shows()).toEqual(['failure', idOf(five)])
       }
@@ -83,7 +83,7 @@ export function sharedOwnStatus(open: OpenStore): void {
     await cancel(six)
     expect(await shows()).toEqual(['pending', idOf(five)])
     expect(await say(five, 'pending')).toMatchObject({ already: true })
-    await hand.publish()
+    await publisher.publish()
     await complete(five)
     expect(await shows()).toEqual(['error', idOf(five)])
     expect(await status()).toMatchObject({ name: 'lint', final: true, announces: false })
@@ -148,15 +148,15 @@ export function sharedOwnStatus(open: OpenStore): void {
     expect((await shows())[1]).toBe(idOf(six))
   })
 
-  it('a version on its way when the other is shown again is not taken for newer', async () => {
+  it('a version being sent when the other is shown again does not count as newer', async () => {
     const five = await claim(5)
     await say(five, 'success')
     const six = await claim(6)
     await say(six, 'pending')
-    const leased = await hand.leaseNamed('lint')
-    const attempt = await hand.begun(leased)
+    const leased = await publisher.leaseNamed('lint')
+    const attempt = await publisher.begun(leased)
     await cancel(six)
-    await hand.end(leased, attempt, sentEnd())
+    await publisher.end(leased, attempt, sentEnd())
     expect(await status()).toMatchObject({ status: 'PENDING', runId: idOf(five), final: true })
   })
 

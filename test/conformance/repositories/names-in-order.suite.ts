@@ -18,7 +18,7 @@ export function namesInOrder(open: OpenStore): void {
   }
   const meant = async (name: string) => (await world().store.repositories.getByName(name))?.githubId
 
-  /** What is called by a name today: `first` moved on, and `second` took the name. */
+  /** A reused name: `first` was renamed, and `second` took its old name. */
   async function givenAway() {
     const [name, moved] = [unique('acme/given'), unique('corp/moved')]
     const [first, second] = [++ids, ++ids]
@@ -64,7 +64,7 @@ export function namesInOrder(open: OpenStore): void {
     }
   })
 
-  it('stays with the repository that GitHub named, against all earlier events', async () => {
+  it('stays with the repository that GitHub named, whatever earlier events say', async () => {
     const of = await givenAway()
     const { store, clock } = world()
     clock.move(600_000)
@@ -100,7 +100,7 @@ export function namesInOrder(open: OpenStore): void {
     expect((await world().store.repositories.getByName(after))?.name).toBe(before)
   })
 
-  it('that another has by now does not hide a repository that is seen late', async () => {
+  it('that another repository has now does not hide one that is seen late', async () => {
     const { store } = world()
     const [name, owner, late] = [unique('acme/taken'), ++ids, ++ids]
     const t = store.now() - 3_600_000

@@ -49,12 +49,12 @@ export function repositories(open: OpenStore): void {
     await store.repositories.learn(alone, id, 'now', 'publisher')
     const { items } = await store.audit.list({}, { limit: 1000, cursor: null })
     const names = [before, after, alone].map((name) => JSON.stringify(name))
-    const told = items.filter(({ type, data }) => {
+    const rows = items.filter(({ type, data }) => {
       return (
         type.startsWith('repository.') && names.some((name) => JSON.stringify(data).includes(name))
       )
     })
-    expect(told.map(({ type, actor }) => [type, actor])).toEqual([
+    expect(rows.map(({ type, actor }) => [type, actor])).toEqual([
       ['repository.merged', 'publisher'],
       ['repository.renamed', 'publisher'],
       ['repository.renamed', 'github'],
@@ -131,7 +131,7 @@ export function repositories(open: OpenStore): void {
     }
   })
 
-  it('the head that was claimed last stays, though a worker took the other one later', async () => {
+  it('the head claimed last stays, although a worker leased the other one later', async () => {
     const { store } = world()
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     await learn(before, id)
@@ -220,7 +220,7 @@ export function repositories(open: OpenStore): void {
     expect(await world().store.runs.get(working.run!.id)).toMatchObject({ state: 'superseded' })
   })
 
-  it('heads that queue under both names become one queue with one ahead', async () => {
+  it('heads that queue under both names become one queue with one first run', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     const queue = (repo: string, head: string, eventAt: number) =>
       world().store.runs.claim(
@@ -238,7 +238,7 @@ export function repositories(open: OpenStore): void {
     expect(items.map(({ state }) => state).toSorted()).toEqual(['pending', 'running'])
   })
 
-  it('a queue that only the new name has goes on with its holder after the merge', async () => {
+  it('a queue that only the new name has continues with its holder after the merge', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     const type = unique('type')
     const job = (repo: string, key: string) =>
@@ -255,16 +255,16 @@ export function repositories(open: OpenStore): void {
 
   it('a webhook decided on under the new name is still known after the merge', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
-    const told = (repo: string) =>
+    const claimWebhook = (repo: string) =>
       world().store.runs.claim(
         pullRequestClaim({ repo, pr: 5, head: 'a' }, { webhookId: before }),
         null,
       )
     await learn(before, id)
     await claim(before, 'z')
-    await world().store.runs.complete(completion(await told(after), 'failed'), null)
+    await world().store.runs.complete(completion(await claimWebhook(after), 'failed'), null)
     await learn(after, id)
-    expect(await told(after)).toMatchObject({ process: false, reason: 'duplicate' })
+    expect(await claimWebhook(after)).toMatchObject({ process: false, reason: 'duplicate' })
   })
 
   it('jobs queued under both names are one queue after the merge', async () => {
@@ -297,7 +297,7 @@ export function repositories(open: OpenStore): void {
     expect(items[0]).toMatchObject({ actor: 'test', runId: null })
   })
 
-  it('a name that was given away brings no conflict with what was done under it', async () => {
+  it('a name that was given away causes no conflict with earlier work under it', async () => {
     const { store } = world()
     const name = unique('acme/given')
     const [first, second] = [newId(), newId()]
@@ -372,7 +372,7 @@ export function repositories(open: OpenStore): void {
     await store.repositories.learn(subject.repo, id, 'now', 'test')
     const { run } = await subject.claim('a', { repo: renamed })
     await store.repositories.learn(renamed, id, 'now', 'test')
-    // Whoever read it before, as a heartbeat does without a lock, must not write it back as it was.
+    // A heartbeat reads the run without a lock and must not write back the old row.
     expect((await store.runs.get(run!.id))!.rev).toBeGreaterThan(run!.rev)
   })
 

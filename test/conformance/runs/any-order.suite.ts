@@ -1,8 +1,8 @@
 /**
- * Goal: whatever is done in whatever order, the rules hold after every step.
- * Method: random sequences of verbs on three subjects: one supersedes, one queues, one skips.
- * After each step everything is read again and compared with what an independent ledger expects: it
- * rebuilds every run from the audit alone, and knows on its own which events had to be stale.
+ * Goal: the rules hold after every step, whatever verbs run in whatever order.
+ * Method: random sequences of verbs on three subjects: one supersedes, one queues, one skips. After
+ * each step everything is read again and compared with an independent model, which rebuilds every
+ * run from the audit alone and computes by itself which events must be stale.
  */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'

@@ -13,16 +13,16 @@ import { checkCause } from '../audit/causes.ts'
 import type { TestSubject } from '../test-subject.ts'
 import type { Walk } from './walk.ts'
 
-interface Told {
+interface AuditedRun {
   readonly state: RunState | null
   readonly round: number
   readonly attempt: number
 }
 
-const untold: Told = { state: null, round: 1, attempt: 1 }
+const unaudited: AuditedRun = { state: null, round: 1, attempt: 1 }
 
 /** The run as this audit row leaves it. */
-function tell(before: Told, { type, data }: AuditRow): Told {
+function applyRow(before: AuditedRun, { type, data }: AuditRow): AuditedRun {
   switch (type) {
     case 'run.claimed':
     case 'run.reclaimed':
@@ -52,7 +52,7 @@ const isActive = ({ state }: Run): boolean => ['pending', 'running', 'waiting'].
 
 export class Auditor {
   readonly #walk: Walk
-  readonly #told = new Map<string, Told>()
+  readonly #audited = new Map<string, AuditedRun>()
   readonly #fences = new Map<string, number>()
   readonly #floors = new Map<string, number>()
   #lastAudit: number
@@ -84,16 +84,16 @@ export class Auditor {
     const byId = new Map(items.map((row) => [row.id, row]))
     for (const row of fresh) {
       this.#lastAudit = row.id
-      // What led to it may be further back than this page.
+      // The cause may be older than the rows of this page.
       if (byId.has(row.causeId ?? row.id)) checkCause(row, byId)
       if (row.runId === null) continue
-      this.#told.set(row.runId, tell(this.#told.get(row.runId) ?? untold, row))
+      this.#audited.set(row.runId, applyRow(this.#audited.get(row.runId) ?? unaudited, row))
     }
   }
 
   #checkRun(run: Run): void {
     const { state, round, attempt } = run
-    expect(this.#told.get(run.id), `the audit of ${run.key}`).toEqual({ state, round, attempt })
+    expect(this.#audited.get(run.id), `the audit of ${run.key}`).toEqual({ state, round, attempt })
     const fence = this.#fences.get(run.id) ?? 0
     expect(run.fence, `the fence of ${run.key}`).toBeGreaterThanOrEqual(fence)
     this.#fences.set(run.id, run.fence)

@@ -1,12 +1,12 @@
 /**
- * Goal: every row of the claim table, in every state its key can be in.
- * Method: a subject is brought into the state, claimed once more, and the answer, the rows and the
- * subject are looked at. `waiting` is left out: no verb leads there yet.
+ * Goal: every row of the claim table, in every state that its key can have.
+ * Method: a subject is put into the state and claimed once more; the test checks the answer, the
+ * rows and the subject. `waiting` is left out, because no verb leads there yet.
  */
 import { describe, expect, it } from 'vitest'
 import { onNewerChoices } from '../../../src/domain/run.ts'
 import { jobClaim, leaseMs, unique } from '../claims.ts'
-import { activeWays, endedWays, TestSubject, ways, type Kind } from '../test-subject.ts'
+import { activeStates, endedStates, TestSubject, keyStates, type Kind } from '../test-subject.ts'
 import { second, useWorld, type OpenStore } from '../world.ts'
 
 const kinds: readonly Kind[] = ['pull request', 'job']
@@ -45,7 +45,7 @@ export function claimTable(open: OpenStore): void {
       ['skipped', { reason: 'retry', process: true, round: 2, attempt: 1 }],
     ] as const)('a new event of a key that is %s', async (way, expected) => {
       const subject = make()
-      const first = await subject.bring('a', way)
+      const first = await subject.putInState('a', way)
       const before = await subject.run('a')
       const again = await subject.claim('a')
       const { reason, process, round, attempt } = expected
@@ -56,10 +56,10 @@ export function claimTable(open: OpenStore): void {
       expect(await subject.isCurrent('a')).toBe(true)
     })
 
-    it.each(endedWays)('a webhook seen before starts nothing when its key is %s', async (way) => {
+    it.each(endedStates)('a webhook seen before starts nothing when its key is %s', async (way) => {
       const subject = make()
       const webhookId = unique('delivery')
-      await subject.bring('a', way, { webhookId })
+      await subject.putInState('a', way, { webhookId })
       const again = await subject.claim('a', { webhookId })
       expect(again).toMatchObject({ reason: 'duplicate', process: false, run: { state: way } })
     })
@@ -68,7 +68,7 @@ export function claimTable(open: OpenStore): void {
       'an event older than the last one of a %s key starts nothing, an equal or newer one does',
       async (way) => {
         const subject = make()
-        await subject.bring('a', way, { eventAt: 20 })
+        await subject.putInState('a', way, { eventAt: 20 })
         expect(await subject.claim('a', { eventAt: 19 })).toMatchObject({ reason: 'duplicate' })
         expect(await subject.claim('a', { eventAt: 20 })).toMatchObject({ reason: 'retry' })
       },
@@ -93,15 +93,15 @@ export function claimTable(open: OpenStore): void {
     ] as const)('a person asks again for a key that is %s: %s', async (way, reason, round) => {
       const subject = make()
       const webhookId = unique('delivery')
-      await subject.bring('a', way, { webhookId })
-      const wish = { rerun: true, headMaking: false, webhookId }
-      expect(await subject.claim('a', wish)).toMatchObject({ reason, run: { round } })
+      await subject.putInState('a', way, { webhookId })
+      const rerun = { rerun: true, headMaking: false, webhookId }
+      expect(await subject.claim('a', rerun)).toMatchObject({ reason, run: { round } })
       expect((await subject.run('a')).rerunWanted).toBe(reason === 'duplicate')
     })
 
-    it.each(activeWays)('a new key while another is %s', async (way) => {
+    it.each(activeStates)('a new key while another is %s', async (way) => {
       const subject = make()
-      const old = await subject.bring('a', way)
+      const old = await subject.putInState('a', way)
       const next = await subject.claim('b')
       if (options.onNewer === 'supersede') {
         expect(next).toMatchObject({ reason: 'superseded-prior', process: true })
@@ -120,9 +120,9 @@ export function claimTable(open: OpenStore): void {
       }
     })
 
-    it.each(endedWays)('a new key after another is %s is simply new', async (way) => {
+    it.each(endedStates)('a new key after another is %s has the reason new', async (way) => {
       const subject = make()
-      await subject.bring('a', way)
+      await subject.putInState('a', way)
       const next = await subject.claim('b')
       expect(next).toMatchObject({ reason: 'new', process: true, supersededKeys: [] })
       expect(await subject.state('a')).toBe(way)
@@ -130,41 +130,47 @@ export function claimTable(open: OpenStore): void {
     })
   })
 
-  it.each(ways)('a key under another subject is a conflict, also when it is %s', async (way) => {
-    const subject = new TestSubject(world(), { kind: 'job' })
-    const { runKey } = await subject.bring('a', way)
-    const before = await subject.run('a')
-    const elsewhere = jobClaim(runKey, unique('elsewhere'), { type: subject.type })
-    await expect(world().store.runs.claim(elsewhere, null)).rejects.toMatchObject({
-      code: 'key_conflict',
-    })
-    expect(await subject.run('a')).toEqual(before)
-  })
+  it.each(keyStates)(
+    'a key under another subject is a conflict, also when it is %s',
+    async (way) => {
+      const subject = new TestSubject(world(), { kind: 'job' })
+      const { runKey } = await subject.putInState('a', way)
+      const before = await subject.run('a')
+      const elsewhere = jobClaim(runKey, unique('elsewhere'), { type: subject.type })
+      await expect(world().store.runs.claim(elsewhere, null)).rejects.toMatchObject({
+        code: 'key_conflict',
+      })
+      expect(await subject.run('a')).toEqual(before)
+    },
+  )
 
-  it.each(ways)('a job that is %s keeps no pull request from its key', async (way) => {
-    const { store } = world()
-    const pullRequest = new TestSubject(world())
-    const squatter = new TestSubject(world(), { kind: 'job' })
-    const { key } = pullRequest.claimOf('a')
-    const over = { key, pair: key, type: pullRequest.type, repo: squatter.repo }
-    const { run: job } = await squatter.bring('a', way, over)
-    const before = await store.runs.get(job!.id)
-    world().clock.move(second)
-    const own = await pullRequest.claim('a')
-    expect(own).toMatchObject({ reason: 'new', process: true, run: { key, pr: 5 } })
-    expect(await pullRequest.claim('a')).toMatchObject({ reason: 'duplicate' })
-    expect(await store.runs.get(job!.id)).toEqual(before)
-    const inRepo = await store.runs.list(
-      { key, repo: pullRequest.repo },
-      { limit: 9, cursor: null },
-    )
-    expect(inRepo.items.map(({ id }) => id)).toEqual([own.run!.id])
-    // By the key alone both are found, the pull request's first.
-    const both = await store.runs.list({ key }, { limit: 9, cursor: null })
-    expect(both.items.map(({ id }) => id)).toEqual([own.run!.id, job!.id])
-  })
+  it.each(keyStates)(
+    'a job that is %s does not block a pull request with the same key',
+    async (way) => {
+      const { store } = world()
+      const pullRequest = new TestSubject(world())
+      const squatter = new TestSubject(world(), { kind: 'job' })
+      const { key } = pullRequest.claimOf('a')
+      const over = { key, pair: key, type: pullRequest.type, repo: squatter.repo }
+      const { run: job } = await squatter.putInState('a', way, over)
+      const before = await store.runs.get(job!.id)
+      world().clock.move(second)
+      const own = await pullRequest.claim('a')
+      expect(own).toMatchObject({ reason: 'new', process: true, run: { key, pr: 5 } })
+      expect(await pullRequest.claim('a')).toMatchObject({ reason: 'duplicate' })
+      expect(await store.runs.get(job!.id)).toEqual(before)
+      const inRepo = await store.runs.list(
+        { key, repo: pullRequest.repo },
+        { limit: 9, cursor: null },
+      )
+      expect(inRepo.items.map(({ id }) => id)).toEqual([own.run!.id])
+      // A filter by key alone finds both, the pull request's run first.
+      const both = await store.runs.list({ key }, { limit: 9, cursor: null })
+      expect(both.items.map(({ id }) => id)).toEqual([own.run!.id, job!.id])
+    },
+  )
 
-  it('a pull request’s key is no job’s, wherever that is', async () => {
+  it('a job cannot use the key of a pull request, whatever its repository is', async () => {
     const pullRequest = new TestSubject(world())
     const { runKey } = await pullRequest.claim('a')
     for (const repo of [null, pullRequest.repo, unique('acme/other')]) {

@@ -20,12 +20,12 @@ export function crossing(open: OpenStore): void {
       world().store.runs.claim(jobClaim(key, 'subject two', { type }), null),
       innocent.claim('a'),
     ])
-    const told = results.map((result) =>
+    const reasons = results.map((result) =>
       result.status === 'fulfilled'
         ? result.value.reason
         : (result.reason as { code?: string }).code,
     )
-    expect(told).toEqual(['new', 'key_conflict', 'new'])
+    expect(reasons).toEqual(['new', 'key_conflict', 'new'])
   })
 
   it('heads claimed in a row without times are decided in that order', async () => {
@@ -38,7 +38,7 @@ export function crossing(open: OpenStore): void {
     }
   })
 
-  it('a released lease is not given out again under its Idempotency-Key', async () => {
+  it('a released lease is not granted again under its Idempotency-Key', async () => {
     const subject = new TestSubject(world())
     const key = onceOf(unique('key'))
     const first = await world().store.runs.claim(subject.claimOf('a'), key)
@@ -49,7 +49,7 @@ export function crossing(open: OpenStore): void {
     expect(again).toMatchObject({ process: false, reason: 'duplicate', lease: null })
   })
 
-  it('a lease the sweeper took is not given out again under its Idempotency-Key', async () => {
+  it('a lease that the sweeper took is not granted again under its Idempotency-Key', async () => {
     const subject = new TestSubject(world())
     const { run } = await subject.claim('a', { lease: null })
     const key = onceOf(unique('key'))
@@ -62,7 +62,7 @@ export function crossing(open: OpenStore): void {
     expect(again?.run.leaseHash).not.toBe(first!.run.leaseHash)
   })
 
-  it('a heartbeat is not repeated from memory once the run is lost', async () => {
+  it('a heartbeat is decided again under its key once the run is lost', async () => {
     const subject = new TestSubject(world())
     const { run } = await subject.claim('a')
     const key = onceOf(unique('key'))
@@ -84,7 +84,7 @@ export function crossing(open: OpenStore): void {
     expect(released.fence).toBeGreaterThan(run!.fence)
   })
 
-  it('a look that began before a newer claim says nothing about it', async () => {
+  it('a look that began before a newer claim decides nothing about it', async () => {
     const subject = new TestSubject(world())
     await subject.claim('a')
     const unclear = await subject.claim('b')
@@ -108,9 +108,9 @@ export function crossing(open: OpenStore): void {
     expect(await subject.state('b')).toBe('superseded')
   })
 
-  it('a new round has the lease its own claim asked for', async () => {
+  it('a new round has the lease that its own claim asked for', async () => {
     const subject = new TestSubject(world())
-    await subject.bring('a', 'failed', { leaseMs: 9000 })
+    await subject.putInState('a', 'failed', { leaseMs: 9000 })
     const again = await subject.claim('a', { lease: null, leaseMs: 20_000 })
     expect(again).toMatchObject({ reason: 'retry', run: { leaseMs: 20_000 } })
   })
@@ -159,7 +159,7 @@ export function crossing(open: OpenStore): void {
     expect(await world().store.runs.lease(leaseRequest({ types }), null)).toBeNull()
   })
 
-  it('a claim that crosses its repository’s rename lands in the right place', async () => {
+  it('a claim at the same time as its repository’s rename gets the right repository', async () => {
     const [before, after] = [unique('acme/old'), unique('acme/new')]
     const id = 900_000_000 + (world().store.now() % 1_000_000)
     await world().store.repositories.learn(before, id, 'now', 'test')

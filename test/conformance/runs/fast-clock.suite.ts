@@ -27,7 +27,7 @@ export function fastClock(open: OpenStore): void {
     const { run } = await subject.claim('a', { eventAt: 14_000 })
     const push = await subject.claim('b', { eventAt: 11_000, beforeSha: sha('a') })
     expect(push).toMatchObject({ reason: 'stale-event', process: false, unclear: false })
-    // Right after a push GitHub may still answer what was before: that does not settle it.
+    // Right after a push GitHub may still name the previous head: that settles nothing.
     expect(await settle(run!.id, push.decisionId, 'b')).toBe('unchanged')
     world().clock.move(minute)
     const fence = await asked(run!.id)

@@ -1,7 +1,7 @@
 /**
- * Goal: a pull request has a head and a base, and GitHub's word on both settles which run is the
- * current one. A base that nobody has told us of supersedes nothing: GitHub's own `base.sha` moves
- * with the branch, and then the head alone decides.
+ * Goal: a pull request has a head and a base, and GitHub's answer about both decides which run is
+ * the current one. A base that no event has named supersedes nothing: GitHub's own `base.sha` moves
+ * with the branch, and then only the head decides.
  */
 import { expect, it } from 'vitest'
 import type { Claim } from '../../../src/domain/claim.ts'
@@ -69,7 +69,7 @@ export function headBase(open: OpenStore): void {
     expect(await current(next)).toBe(first.run!.id)
   })
 
-  it('a look from before a newer decision moves no base', async () => {
+  it('a look from before a newer decision changes no base', async () => {
     const { claim, settle } = pullRequest()
     await claim('b', 'dev', { eventAt: 5 })
     const unclear = await claim('b', 'main', { eventAt: 5 })

@@ -1,7 +1,7 @@
 /**
- * Goal: which head is the newest belongs to the heads, not to the order in which events arrive; and
- * what cannot be decided is held by arrival until somebody who knows has been asked.
- * Method: times are small whole numbers, as GitHub's seconds would be.
+ * Goal: the order of heads does not depend on the order in which their events arrive. If it cannot
+ * be decided, the last arrival counts until GitHub has answered.
+ * Method: times are small whole numbers, like GitHub's seconds.
  */
 import { describe, expect, it } from 'vitest'
 import { sha } from '../claims.ts'
@@ -28,7 +28,7 @@ export function headOrder(open: OpenStore): void {
       async (state) => {
         const subject = make()
         const way = state === 'superseded' ? 'running' : state
-        await subject.bring('a', way, { eventAt: 1 })
+        await subject.putInState('a', way, { eventAt: 1 })
         await subject.claim('b', { eventAt: 5 })
         const before = await subject.run('a')
         const late = await subject.claim('a', { eventAt: 4 })
@@ -71,7 +71,7 @@ export function headOrder(open: OpenStore): void {
       expect((await subject.subject()).headAt).toBe(5)
     })
 
-    it('and so it is when it arrives first', async () => {
+    it('the one whose event replaced the other is newer, also if it arrives first', async () => {
       const subject = make()
       await subject.claim('b', { eventAt: 5, beforeSha: sha('a') })
       const late = await subject.claim('a', { eventAt: 5 })
@@ -79,7 +79,7 @@ export function headOrder(open: OpenStore): void {
       expect(await subject.isCurrent('b')).toBe(true)
     })
 
-    it('one that came back before the push was heard that replaced it: to be asked', async () => {
+    it('one that came back before the push that replaced it arrived: GitHub is asked', async () => {
       const subject = make()
       await subject.claim('a', { eventAt: 4 })
       await subject.claim('a', { eventAt: 5, beforeSha: sha('b') })
@@ -88,7 +88,7 @@ export function headOrder(open: OpenStore): void {
       expect(await subject.subject()).toMatchObject({ headAt: null, floorAt: 5 })
     })
 
-    it('one that came back through a third, unheard, is found by asking GitHub', async () => {
+    it('one that came back through a third, unknown head is found by asking GitHub', async () => {
       const subject = make()
       await subject.claim('a', { eventAt: 4 })
       await subject.claim('b', { eventAt: 5, beforeSha: sha('a') })
@@ -105,7 +105,7 @@ export function headOrder(open: OpenStore): void {
       expect(await subject.isCurrent('a')).toBe(true)
     })
 
-    it('undecided, arrival holds for now, unverified, and GitHub should be asked', async () => {
+    it('without a decision the last arrival counts, unverified, and GitHub is asked', async () => {
       const subject = make()
       await subject.claim('a', { eventAt: 5 })
       const next = await subject.claim('b', { eventAt: 5 })
@@ -116,7 +116,7 @@ export function headOrder(open: OpenStore): void {
   })
 
   describe('missing times', () => {
-    it('arrival holds for now, unverified, and GitHub should be asked', async () => {
+    it('the last arrival counts, unverified, and GitHub is asked', async () => {
       const subject = make()
       await subject.claim('a', { eventAt: 5 })
       const next = await subject.claim('b')
@@ -153,20 +153,20 @@ export function headOrder(open: OpenStore): void {
       expect(await subject.subject()).toMatchObject({ headAt: 6, floorAt: 6 })
     })
 
-    it('an event without a time takes nothing from the verified order of its head', async () => {
+    it('an event without a time leaves the verified order of its head unchanged', async () => {
       const subject = make()
       await subject.claim('a', { eventAt: 5 })
       await subject.claim('a')
       expect(await subject.subject()).toMatchObject({ headAt: 5, floorAt: 5 })
     })
 
-    it('an unverified head that queues behind another should be asked about too', async () => {
+    it('GitHub is also asked about an unverified head that queues behind another', async () => {
       const subject = new TestSubject(world(), { onNewer: 'queue' })
       await subject.claim('a', { eventAt: 1 })
       expect(await subject.claim('b')).toMatchObject({ reason: 'queued', unclear: true })
     })
 
-    it('nobody asks GitHub about a job', async () => {
+    it('GitHub is not asked about a job', async () => {
       const subject = new TestSubject(world(), { kind: 'job', onNewer: 'supersede' })
       await subject.claim('a')
       const next = await subject.claim('b')
@@ -188,14 +188,14 @@ export function headOrder(open: OpenStore): void {
 
     it('a retry by a label does not raise the order either', async () => {
       const subject = make()
-      await subject.bring('a', 'failed', { eventAt: 1 })
+      await subject.putInState('a', 'failed', { eventAt: 1 })
       const retried = await subject.claim('a', { ...mention, eventAt: 9 })
       expect(retried).toMatchObject({ reason: 'retry' })
       expect(await subject.subject()).toMatchObject({ headAt: 1, floorAt: 1 })
       expect(await subject.claim('b', { eventAt: 2 })).toMatchObject({ process: true })
     })
 
-    it('a label on a head that was replaced says that it is back: held by arrival', async () => {
+    it('a label on a replaced head makes it current again, unverified', async () => {
       const subject = make()
       await subject.claim('a', { eventAt: 1 })
       await subject.claim('b', { eventAt: 2 })
@@ -205,7 +205,7 @@ export function headOrder(open: OpenStore): void {
       expect(await subject.state('b')).toBe('superseded')
     })
 
-    it('one from before the head that replaced it is stale', async () => {
+    it('a label from before the head that replaced its head is stale', async () => {
       const subject = make()
       await subject.claim('a', { eventAt: 1 })
       await subject.claim('b', { eventAt: 5 })
@@ -214,7 +214,7 @@ export function headOrder(open: OpenStore): void {
       expect(await subject.isCurrent('b')).toBe(true)
     })
 
-    it('one from before the last event of an unverified head at work is stale', async () => {
+    it('a label from before the last event of an unverified active head is stale', async () => {
       const subject = make()
       await subject.claim('a', { ...mention, eventAt: 1 })
       await subject.claim('b', { ...mention, eventAt: 10 })
@@ -223,7 +223,7 @@ export function headOrder(open: OpenStore): void {
       expect(await subject.isCurrent('b')).toBe(true)
     })
 
-    it('a comment each on A, on B and on A again move the head each time', async () => {
+    it('comments on A, on B and on A again move the head each time', async () => {
       const subject = make()
       await subject.claim('a', { ...mention, eventAt: 1, webhookId: 'w1' })
       await subject.claim('b', { ...mention, eventAt: 10, webhookId: 'w2' })
@@ -234,7 +234,7 @@ export function headOrder(open: OpenStore): void {
       expect(again).toMatchObject({ reason: 'stale-event', process: false })
     })
 
-    it('a head that returns while its run is queued is asked about too', async () => {
+    it('GitHub is also asked about a head that returns while its run is queued', async () => {
       const subject = new TestSubject(world(), { onNewer: 'queue' })
       await subject.claim('a', { eventAt: 1 })
       await subject.claim('b', { eventAt: 2 })
@@ -243,7 +243,7 @@ export function headOrder(open: OpenStore): void {
       expect(await subject.isCurrent('a')).toBe(true)
     })
 
-    it('a label on a head nobody has told of is held by arrival, unverified', async () => {
+    it('a label on an unknown head makes it current, unverified', async () => {
       const subject = make()
       await subject.claim('a', { eventAt: 1 })
       const first = await subject.claim('b', { ...mention, eventAt: 2 })
@@ -290,7 +290,7 @@ export function headOrder(open: OpenStore): void {
     })
 
     it.each(['a', 'b'])(
-      'moves the head back to %s, which is still queued or at work',
+      'moves the head back to %s, which is still queued or active',
       async (head) => {
         const subject = make({ onNewer: 'queue' })
         for (const name of ['a', 'b']) await subject.claim(name, { eventAt: 5 })
@@ -306,7 +306,7 @@ export function headOrder(open: OpenStore): void {
 
     it('shows a finished head again when it is the head after all', async () => {
       const subject = make()
-      await subject.bring('a', 'succeeded', { eventAt: 5 })
+      await subject.putInState('a', 'succeeded', { eventAt: 5 })
       const next = await subject.claim('b', { eventAt: 5 })
       expect(await settle(next.run!.id, 'a', 7)).toMatchObject({ result: 'moved' })
       expect(await subject.run('a')).toMatchObject({ state: 'succeeded', round: 1 })
@@ -323,7 +323,7 @@ export function headOrder(open: OpenStore): void {
       expect(await subject.state('b')).toBe('running')
     })
 
-    it('that was true before a newer head came changes nothing', async () => {
+    it('about the time before a newer head came changes nothing', async () => {
       const subject = make()
       await subject.claim('a', { eventAt: 5 })
       const next = await subject.claim('b')
@@ -335,7 +335,7 @@ export function headOrder(open: OpenStore): void {
       expect(await subject.state('a')).toBe('superseded')
     })
 
-    it('that changed nothing is not told as a move', async () => {
+    it('that changes nothing has no audit row of a move', async () => {
       const subject = make()
       await subject.claim('a', { eventAt: 5 })
       const next = await subject.claim('b')

@@ -13,7 +13,7 @@ type Held = ClaimAnswer | LeaseAnswer
 export function holding(open: OpenStore): void {
   const world = useWorld(open)
 
-  it('a worker that names no length gets the lease the claim asked for', async () => {
+  it('a worker that names no lease length gets the length that the claim asked for', async () => {
     const subject = new TestSubject(world())
     await subject.claim('a', { lease: null, leaseMs: 7000 })
     const request = leaseRequest({ types: [subject.type], leaseMs: null })
@@ -47,12 +47,12 @@ export function holding(open: OpenStore): void {
 
     it('cancelled, after a person cancelled it', async () => {
       const subject = make()
-      await refused(subject, await subject.bring('a', 'cancelled'), 'cancelled')
+      await refused(subject, await subject.putInState('a', 'cancelled'), 'cancelled')
     })
 
     it('lease_lost, after a claim took the run over', async () => {
       const subject = make()
-      const held = await subject.bring('a', 'expired')
+      const held = await subject.putInState('a', 'expired')
       expect(await subject.claim('a')).toMatchObject({ reason: 'reclaimed' })
       await refused(subject, held, 'lease_lost')
     })
@@ -83,7 +83,7 @@ export function holding(open: OpenStore): void {
 
     it('lease_lost, in a later round', async () => {
       const subject = make()
-      const held = await subject.bring('a', 'failed')
+      const held = await subject.putInState('a', 'failed')
       await subject.complete(await subject.claim('a'))
       await refused(subject, held, 'lease_lost')
     })
@@ -97,7 +97,7 @@ export function holding(open: OpenStore): void {
 
   it.each(writes.slice(0, 2))('a %s with the lease that completed says ended', async (_, write) => {
     const subject = make()
-    const held = await subject.bring('a', 'succeeded')
+    const held = await subject.putInState('a', 'succeeded')
     await expect(write(held)).rejects.toMatchObject({ code: 'ended' })
     expect(await subject.state('a')).toBe('succeeded')
   })
@@ -129,7 +129,7 @@ export function holding(open: OpenStore): void {
 
     it('a sweep of a caller’s run leaves it to its caller', async () => {
       const subject = make()
-      const held = await subject.bring('a', 'expired')
+      const held = await subject.putInState('a', 'expired')
       expect(await world().store.runs.sweep(held.run!.id)).toBeNull()
       await subject.complete(held)
       expect(await subject.state('a')).toBe('succeeded')
@@ -183,7 +183,7 @@ export function holding(open: OpenStore): void {
     await subject.claim('b', { eventAt: 2 })
     await subject.claim('a', { eventAt: 3 })
     await note()
-    await subject.bring('b', 'succeeded', { eventAt: 4 })
+    await subject.putInState('b', 'succeeded', { eventAt: 4 })
     await subject.claim('a', { eventAt: 5 })
     await note()
     expect(fences).toEqual(fences.toSorted((a, b) => a - b))
@@ -200,20 +200,20 @@ export function holding(open: OpenStore): void {
     it('is stored with everything it contained', async () => {
       const subject = make()
       const held = await subject.claim('a')
-      const said = {
+      const content = {
         verdict: 'failure',
         summary: 'two findings',
         description: 'short',
         targetUrl: 'https://example.org/',
         result: '{"n":2}',
       } as const
-      const run = await world().store.runs.complete(completion(held, 'succeeded', said), null)
-      expect(run).toMatchObject({ ...said, state: 'succeeded', outcome: 'succeeded' })
+      const run = await world().store.runs.complete(completion(held, 'succeeded', content), null)
+      expect(run).toMatchObject({ ...content, state: 'succeeded', outcome: 'succeeded' })
       expect(run.finishedAt).toBe(world().store.now())
       expect(await subject.run('a')).toEqual(run)
     })
 
-    it('repeated by its holder answers the same and changes nothing', async () => {
+    it('repeated by its holder gets the same answer and changes nothing', async () => {
       const subject = make()
       const held = await subject.claim('a')
       const first = await subject.complete(held)
@@ -225,7 +225,7 @@ export function holding(open: OpenStore): void {
 
     it('of a superseded run is refused and leaves the last finished head alone', async () => {
       const subject = make()
-      await subject.bring('a', 'succeeded', { eventAt: 1 })
+      await subject.putInState('a', 'succeeded', { eventAt: 1 })
       const late = await subject.claim('b', { eventAt: 2 })
       await subject.claim('c', { eventAt: 3 })
       await expect(subject.complete(late)).rejects.toMatchObject({ code: 'superseded' })
@@ -235,7 +235,7 @@ export function holding(open: OpenStore): void {
 
     it('gives the next run its previous one, and supersession does not undo it', async () => {
       const subject = make()
-      const first = await subject.bring('a', 'succeeded', { eventAt: 1 })
+      const first = await subject.putInState('a', 'succeeded', { eventAt: 1 })
       expect(first.run).toMatchObject({ previousRunId: null, previousHeadSha: null })
       const previous = {
         previousRunId: first.run?.id,
@@ -248,7 +248,7 @@ export function holding(open: OpenStore): void {
 
     it.each(['failed', 'skipped'] as const)('that %s is not the last finished', async (outcome) => {
       const subject = make()
-      await subject.bring('a', outcome, { eventAt: 1 })
+      await subject.putInState('a', outcome, { eventAt: 1 })
       expect((await subject.claim('b', { eventAt: 2 })).run?.previousRunId).toBeNull()
     })
   })
@@ -256,7 +256,7 @@ export function holding(open: OpenStore): void {
   describe('cancel', () => {
     it.each(['pending', 'running', 'expired'] as const)('of a %s run ends it', async (way) => {
       const subject = make()
-      const { run } = await subject.bring('a', way)
+      const { run } = await subject.putInState('a', way)
       const cancelled = await world().store.runs.cancel(run!.id, 'person', null)
       expect(cancelled).toMatchObject({ state: 'cancelled', outcome: null })
       const last = (await subject.audits('a')).at(-1)
@@ -267,7 +267,7 @@ export function holding(open: OpenStore): void {
       'of a run that has %s is a conflict',
       async (way) => {
         const subject = make()
-        const { run } = await subject.bring('a', way)
+        const { run } = await subject.putInState('a', way)
         const cancel = world().store.runs.cancel(run!.id, 'person', null)
         await expect(cancel).rejects.toMatchObject({ code: 'not_active' })
         expect(await subject.state('a')).toBe(way)

@@ -1,6 +1,6 @@
 /**
- * Goal: an Idempotency-Key. The first answer is kept with its effect and given again; another body
- * is refused; a lease is given again only while it is worth something.
+ * Goal: an Idempotency-Key. The first answer is stored with its effect and returned again. Another
+ * body is refused. A lease is returned again only while it is valid.
  */
 import { expect, it } from 'vitest'
 import type { IdempotencyKey } from '../../../src/store.ts'
@@ -8,7 +8,7 @@ import { completion, holderOf, leaseMs, leaseRequest, unique } from '../claims.t
 import { TestSubject } from '../test-subject.ts'
 import { day, useWorld, type OpenStore } from '../world.ts'
 
-/** Seals by another spelling, so that what is kept is not what was said. */
+/** Seals as Base64, so that the stored text differs from the answer. */
 export function onceOf(keyHash: string, bodyHash = 'body'): IdempotencyKey {
   return {
     keyHash,
@@ -22,7 +22,7 @@ export function idempotency(open: OpenStore): void {
   const world = useWorld(open)
   const make = () => new TestSubject(world())
 
-  it('a repeated claim answers the first answer, lease and all, and claims once', async () => {
+  it('a repeated claim gets the first answer with its lease, and claims once', async () => {
     const subject = make()
     const key = onceOf(unique('key'))
     const first = await world().store.runs.claim(subject.claimOf('a'), key)
@@ -128,7 +128,7 @@ export function idempotency(open: OpenStore): void {
     expect(right.state).toBe('succeeded')
   })
 
-  it('every other verb answers as it did, whatever happened meanwhile', async () => {
+  it('every other verb repeats its answer, whatever happened meanwhile', async () => {
     const subject = make()
     const { store } = world()
     const held = await subject.claim('a')
@@ -151,7 +151,7 @@ export function idempotency(open: OpenStore): void {
     const other = { ...token, secret: 'two' }
     expect(await world().store.tokens.create(other, onceOf(key))).toEqual(first)
     world().clock.move(1)
-    const anew = await world().store.tokens.create(other, onceOf(key, 'another'))
-    expect(anew.token.id).not.toBe(first.token.id)
+    const created = await world().store.tokens.create(other, onceOf(key, 'another'))
+    expect(created.token.id).not.toBe(first.token.id)
   })
 }

@@ -101,9 +101,9 @@ export function lists(open: OpenStore): void {
     const before = await world().store.runs.countActive()
     const subjects = Array.from({ length: 3 }, () => new TestSubject(world()))
     const [pending, running, ended] = subjects
-    await pending?.bring('a', 'pending')
-    await running?.bring('a', 'running')
-    await ended?.bring('a', 'succeeded')
+    await pending?.putInState('a', 'pending')
+    await running?.putInState('a', 'running')
+    await ended?.putInState('a', 'succeeded')
     const after = await world().store.runs.countActive()
     expect(after).toEqual({
       pending: before.pending + 1,
@@ -162,7 +162,7 @@ export function lists(open: OpenStore): void {
       }
     })
 
-    it('counts the bytes it is sent in, not those it is stored in', async () => {
+    it('is measured in the bytes that are sent, not in those that are stored', async () => {
       const repo = unique('acme/escaped')
       for (let pr = 1; pr <= 3; pr += 1) {
         const claim = pullRequestClaim({ repo, pr, head: 'a' })

@@ -1,7 +1,7 @@
 /**
- * Goal: the run verbs over a real store: from a caller's words to a claim, the look at GitHub when
- * arrival had to decide, and the long-polls.
- * Method: the store's time is the test's; waiting is real, and every wait is ended by a signal.
+ * Goal: the run verbs over a real store: from a caller's request to a claim, the look at GitHub
+ * when only the order of arrival decided, and the long-polls.
+ * Method: the test moves the store's time. Waits are real, and a signal ends each of them.
  */
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
@@ -49,10 +49,10 @@ export function runVerbs(open: OpenStore): void {
     return { ...base, repo: 'set/me', baseSha: sha('main'), headSha: sha(head), ...over }
   }
 
-  /** Times near the store's own, as GitHub's are. */
+  /** Times near the store's own time, like GitHub's. */
   const at = (seconds: number): number => world().store.now() - minute + seconds * 1000
 
-  describe('a caller’s words', () => {
+  describe('the request of a caller', () => {
     it('names and shas that differ only in case are one key', async () => {
       const runs = service()
       const name = repo()
@@ -126,7 +126,7 @@ export function runVerbs(open: OpenStore): void {
   })
 
   describe('the look at GitHub', () => {
-    /** Two heads in the same second; answers the service and both claims. */
+    /** Claims two heads of the same second. Returns the service and both claims. */
     async function undecided(look: HeadSource['headOf']) {
       const runs = service({ headOf: look })
       const name = repo()
@@ -159,7 +159,7 @@ export function runVerbs(open: OpenStore): void {
       expect(asked).toEqual([`${name.toLowerCase()}#5`])
     })
 
-    it('goes to GitHub’s id of the repository, whoever has its name by now', async () => {
+    it('names the repository by GitHub’s id, whoever has its name now', async () => {
       const asked: (number | null)[] = []
       const look = (of: RepositoryRef) => {
         asked.push(of.repoGithubId)
@@ -184,7 +184,7 @@ export function runVerbs(open: OpenStore): void {
       expect(subject?.headAt).toBe(at(2))
     })
 
-    it('moves the head, and whoever holds the other run is told at once', async () => {
+    it('moves the head, and the holder of the other run learns of it at once', async () => {
       const answer = Promise.withResolvers<PullRequestHead>()
       const { runs, second, states } = await undecided(() => answer.promise)
       const leaseHash = hashLeaseToken(second.lease!.token)
@@ -199,22 +199,22 @@ export function runVerbs(open: OpenStore): void {
       ['names a head nobody has claimed', says('unheard of')],
       ['finds no pull request', () => Promise.resolve(null)],
       ['cannot be made', () => Promise.reject(new Error('no route'))],
-    ])('that %s leaves arrival to decide', async (_what, look) => {
+    ])('that %s leaves the decision to the order of arrival', async (_what, look) => {
       const { runs, states } = await undecided(look)
       await runs.idle()
       expect(await states()).toEqual(['superseded', 'running'])
     })
 
-    it('that cannot be made is named by catching up, and made when GitHub answers', async () => {
+    it('that fails is reported by catch-up, and repeated when GitHub answers', async () => {
       let isAway = true
       const { runs, name, states } = await undecided(() =>
         isAway ? Promise.reject(new GitHubNotAsked(gatewayError)) : says('a')(),
       )
       await runs.idle()
-      const owed = new PendingHeadChecks({ store: world().store, runs })
+      const checks = new PendingHeadChecks({ store: world().store, runs })
       const pass = async () => {
         const notes = new CatchUpNotes(() => false)
-        await owed.pass(notes)
+        await checks.pass(notes)
         const what = `the head of ${name.toLowerCase()}#5`
         return notes.report().skipped.filter((skipped) => skipped.what === what).length
       }
@@ -228,7 +228,7 @@ export function runVerbs(open: OpenStore): void {
       expect(await states()).toEqual(['pending', 'superseded'])
     })
 
-    it('that never ends holds up neither claim nor completion', async () => {
+    it('that never ends delays neither a claim nor a completion', async () => {
       const { runs, second, states } = await undecided(() => new Promise(() => undefined))
       const leaseHash = hashLeaseToken(second.lease!.token)
       await runs.complete({ runId: second.run!.id, leaseHash, outcome: 'succeeded' }, 'holder')
@@ -265,7 +265,7 @@ export function runVerbs(open: OpenStore): void {
       expect((await waiting)?.run.id).toBe(second.run?.id)
     })
 
-    it('a worker that does not wait, or waits in vain, gets nothing', async () => {
+    it('a worker that does not wait, or waits too short, gets nothing', async () => {
       const runs = service()
       const types = [unique('type')]
       expect(await runs.lease({ worker: 'w', types }, 'worker')).toBeNull()
@@ -285,7 +285,7 @@ export function runVerbs(open: OpenStore): void {
     })
 
     it.each(['the same', 'another'])(
-      'a holder that waits is told when %s process supersedes it',
+      'a waiting holder learns that %s process superseded its run',
       async (which) => {
         const runs = service()
         const name = repo()
@@ -300,7 +300,7 @@ export function runVerbs(open: OpenStore): void {
       },
     )
 
-    it('a holder that waits is told when its run is cancelled', async () => {
+    it('a waiting holder learns that its run was cancelled', async () => {
       const runs = service()
       const held = await runs.claim(request('a', { repo: repo() }), 'test')
       const leaseHash = hashLeaseToken(held.lease!.token)
@@ -311,7 +311,7 @@ export function runVerbs(open: OpenStore): void {
       ])
     })
 
-    it('a holder that left while it waited is answered with what it has', async () => {
+    it('a holder that left while it waited gets the answer for its unchanged run', async () => {
       const runs = service()
       const held = await runs.claim(request('a', { repo: repo() }), 'test')
       const gone = new AbortController()
@@ -325,7 +325,7 @@ export function runVerbs(open: OpenStore): void {
     })
   })
 
-  it('a run that is not there is not found', async () => {
+  it('an unknown run is not found', async () => {
     await expect(service().get('run_unknown')).rejects.toMatchObject({ code: 'run_not_found' })
   })
 }

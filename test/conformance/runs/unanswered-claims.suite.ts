@@ -1,6 +1,6 @@
 /**
  * Goal: a claimer that never got the answer to its claim claims again and names the secret of the
- * first claim. Where that was granted it gets the first answer, and nothing is decided again.
+ * first claim. If the first claim was granted, it gets that answer, and nothing is decided again.
  */
 import { expect, it } from 'vitest'
 import type { Claim } from '../../../src/domain/claim.ts'
@@ -11,7 +11,7 @@ import { useWorld, type OpenStore } from '../world.ts'
 export function unansweredClaims(open: OpenStore): void {
   const world = useWorld(open)
   const make = () => new TestSubject(world())
-  /** As the same claimer claims after it heard nothing of `lost`. */
+  /** The next claim of a claimer that got no answer to `lost`. */
   const after = (lost: Claim) => ({ lease: grant({ unanswered: lost.lease ? [lost.lease] : [] }) })
 
   it('its own lease is returned again, with the reason and what it superseded', async () => {

@@ -15,7 +15,7 @@ export function unattended(open: OpenStore): void {
   const sweep = ({ run }: Pick<ClaimAnswer, 'run'>) => world().store.runs.sweep(run!.id)
 
   describe('the sweeper', () => {
-    it('gets a run when it is due and not before', async () => {
+    it('sweeps a run when it is due and not before', async () => {
       const subject = make()
       const held = await subject.claim('a')
       const isDue = async () => (await world().store.runs.due(10_000)).includes(held.run!.id)
@@ -27,7 +27,7 @@ export function unattended(open: OpenStore): void {
     })
 
     it('does nothing with a run that has ended or does not exist', async () => {
-      const held = await make().bring('a', 'succeeded')
+      const held = await make().putInState('a', 'succeeded')
       move(100 * leaseMs)
       expect(await sweep(held)).toBeNull()
       expect(await world().store.runs.sweep('run_unknown')).toBeNull()
@@ -124,7 +124,7 @@ export function unattended(open: OpenStore): void {
   })
 
   describe('attempts that a claim finds exhausted', () => {
-    /** Running, its last allowed attempt, its lease run out. */
+    /** A running run in its last allowed attempt, whose lease has expired. */
     async function exhausted(options: TestSubjectOptions, webhookId: string) {
       const subject = make({ attempts: 2, ...options })
       await subject.claim('a', { webhookId })
@@ -233,7 +233,7 @@ export function unattended(open: OpenStore): void {
 
     it('puts a rerun behind what was queued before it', async () => {
       const subject = job()
-      const old = await subject.bring('a', 'succeeded')
+      const old = await subject.putInState('a', 'succeeded')
       move(1)
       const held = await subject.claim('b')
       move(1)

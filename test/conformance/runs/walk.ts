@@ -1,7 +1,6 @@
 /**
- * A random walk through the store's verbs. Remembers every lease that was ever handed out, and
- * knows for each whether it should still count; a write with one that should not must be refused
- * and change nothing.
+ * A random walk through the store's verbs. It remembers every lease that was granted, and knows for
+ * each whether it is still valid: a write with an invalid lease must be refused and change nothing.
  */
 import type { ClaimAnswer, LeaseAnswer } from '../../../src/store.ts'
 import { completion, holderOf, leaseMs, sha } from '../claims.ts'
@@ -37,7 +36,7 @@ export type Step =
 type Held = ClaimAnswer | LeaseAnswer
 type Verb = Step['verb']
 
-/** What the order of the superseding subject's heads must be, worked out on its own. */
+/** The expected order of the superseding subject's heads, computed independently of the store. */
 interface ExpectedOrder {
   current: string | null
   floor: number
@@ -93,7 +92,7 @@ export class Walk {
     const { rerun, eventAt } = step
     const headMaking = step.headMaking && !rerun
     const over = { eventAt, headMaking, rerun, ...(!step.leased && { lease: null }) }
-    const answer = await refusable(subject.claim(step.head, over))
+    const answer = await orRefused(subject.claim(step.head, over))
     if (answer === null) return
     if (answer.lease !== null) this.#held.push(answer)
     if (step.subject === 0) this.#checkOrder(step.head, headMaking ? eventAt : null, answer)
@@ -112,11 +111,11 @@ export class Walk {
 
   async #settle(step: Extract<Step, { verb: 'settle' }>): Promise<void> {
     const subject = this.subjects[0]!
-    const known = await this.world.store.runs.list(
+    const list = await this.world.store.runs.list(
       { type: subject.type },
       { limit: 100, cursor: null },
     )
-    const run = known.items[step.pick % Math.max(1, known.items.length)]
+    const run = list.items[step.pick % Math.max(1, list.items.length)]
     if (run === undefined) return
     const before = await subject.subject()
     const headSha = sha(step.head)
@@ -137,13 +136,13 @@ export class Walk {
     const runId = held.run.id
     if (verb === 'cancel' || verb === 'rerun') {
       const asks = verb === 'cancel' ? store.runs.cancel(runId, 'person', null) : null
-      await refusable<unknown>(asks ?? store.runs.rerun(runId, 'person', null))
+      await orRefused<unknown>(asks ?? store.runs.rerun(runId, 'person', null))
       return
     }
     const before = await store.runs.get(runId)
     const counts = before?.state === 'running' && before.fence === held.run.fence
     const repeats = before?.completedLeaseHash === holderOf(held).leaseHash
-    const answer = await refusable(this.#writeAsHolder(verb, held))
+    const answer = await orRefused(this.#writeAsHolder(verb, held))
     const after = await store.runs.get(runId)
     const isCompletion = verb !== 'heartbeat' && verb !== 'release'
     const mayAnswer = counts || (repeats && isCompletion)
@@ -160,8 +159,8 @@ export class Walk {
   }
 }
 
-/** The answer, or null for a refusal that the state of things explains. */
-async function refusable<T>(verb: Promise<T>): Promise<T | null> {
+/** The answer, or null for a refusal that the state of the run explains. */
+async function orRefused<T>(verb: Promise<T>): Promise<T | null> {
   try {
     return await verb
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * Goal: a token reaches no further than it was made to, and what was obtained with it ends with it:
- * when it is revoked at once, when it runs out to the millisecond, and in no other case.
+ * Goal: a token reaches only what it was made for, and what was obtained with it ends with it: at
+ * once when it is revoked, to the millisecond when it expires, and in no other case.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { TokenLimits } from '../../../src/domain/token-limits.ts'
@@ -98,7 +98,7 @@ export function tokens(open: OpenStore): void {
       }
     })
 
-    it('is told apart from one that lives', async () => {
+    it('is distinguished from a valid one', async () => {
       const [dead, alive] = [await make(), await make()]
       await world.store.tokens.revoke(dead.id, 'admin')
       expect(await world.store.tokens.ended([dead.id, alive.id, 'tok_never'])).toEqual([
@@ -107,7 +107,7 @@ export function tokens(open: OpenStore): void {
     })
   })
 
-  describe('a token that runs out', () => {
+  describe('a token that expires', () => {
     it('ends its leases then, and they are not renewed beyond it', async () => {
       const subject = new TestSubject(world)
       const expiresAt = world.store.now() + leaseMs + 10 * second
@@ -127,7 +127,7 @@ export function tokens(open: OpenStore): void {
       expect(await world.store.tokens.ended([token.id])).toEqual([token.id])
     })
 
-    it('is not made when it would be over already', async () => {
+    it('is not created if it would already be expired', async () => {
       const late = make({ expiresAt: world.store.now() })
       await expect(late).rejects.toMatchObject({ field: 'expires_at' })
     })
@@ -160,7 +160,7 @@ export function tokens(open: OpenStore): void {
         (await world.store.repositories.getByName(name)) ?? { id: null, name },
       )
 
-    it('lists and leases what is within, and nothing else', async () => {
+    it('lists and leases what is within its limit, and nothing else', async () => {
       const [inside, outside] = [new TestSubject(world), new TestSubject(world)]
       await outside.claim('a', { lease: null })
       await inside.claim('a', { lease: null })
@@ -182,7 +182,7 @@ export function tokens(open: OpenStore): void {
       expect(await world.store.runs.lease(other, null)).toBeNull()
     })
 
-    it('by a start of names reaches all that are called so', async () => {
+    it('by the start of names reaches all repositories with such names', async () => {
       const owner = unique('owner')
       for (const name of [`${owner}/a`, `${owner}/b`, `${owner}-2/a`]) {
         await new TestSubject(world).claim('a', { repo: name, key: unique('key') })
@@ -193,7 +193,7 @@ export function tokens(open: OpenStore): void {
       ])
     })
 
-    it('follows the repository through a rename, not its name to another’s', async () => {
+    it('follows the repository through a rename, not the name to another repository', async () => {
       const [old, now] = [unique('acme/old'), unique('acme/now')]
       const limits = await limited(old)
       await world.store.repositories.learn(old, 41, 'now', 'test')
@@ -203,18 +203,18 @@ export function tokens(open: OpenStore): void {
       expect(await reaches(limits, old)).toBe(false)
     })
 
-    it('means both rows that turn out to be one repository', async () => {
-      const [known, stray] = [unique('acme/known'), unique('acme/stray')]
-      await world.store.repositories.learn(known, 51, 'now', 'test')
+    it('reaches both rows that turn out to be one repository', async () => {
+      const [identified, stray] = [unique('acme/known'), unique('acme/stray')]
+      await world.store.repositories.learn(identified, 51, 'now', 'test')
       const limits = await limited(stray)
-      expect(await reaches(limits, known)).toBe(false)
+      expect(await reaches(limits, identified)).toBe(false)
       await world.store.repositories.learn(stray, 51, 'now', 'test')
       const { items } = await world.store.tokens.list(page)
       expect(await reaches(items[0]!.limits, stray)).toBe(true)
     })
   })
 
-  it('or signature that was wrong is told in the audit, by address', async () => {
+  it('or signature that was wrong is in the audit, with the address', async () => {
     const refusals = [
       { address: '192.0.2.7', what: 'token', count: 12 },
       { address: 'other addresses', what: 'signature', count: 400 },
@@ -224,7 +224,7 @@ export function tokens(open: OpenStore): void {
     expect(items.toReversed().map(({ data }) => data)).toEqual(refusals)
   })
 
-  it('ends nothing that was obtained otherwise, however long ago', async () => {
+  it('ends nothing that was obtained without it, however long ago', async () => {
     const subject = new TestSubject(world)
     const held = await subject.claim('a')
     await world.store.tokens.revoke((await make()).id, 'admin')

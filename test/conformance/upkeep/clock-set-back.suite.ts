@@ -1,11 +1,13 @@
 /**
- * Goal: a clock that was ahead and is set right keeps nothing waiting for as long as it was ahead:
- * neither the lease of a lost holder, nor a run without a worker, a retry, a block or a webhook.
- * Method: everything is set by a clock that then goes back by a month. Time goes on from there.
+ * Goal: after a clock that was ahead is corrected, nothing waits for as long as the clock was
+ * ahead: neither the lease of a lost holder, nor a run without a worker, a retry, a block or a
+ * webhook.
+ * Method: all times are set while the clock is a month ahead; then it is set back, and time
+ * continues.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { grant, pullRequestClaim } from '../claims.ts'
-import { announced, identity, noAnswer, OutboxHand } from '../outbox/outbox-hand.ts'
+import { announced, identity, noAnswer, ManualPublisher } from '../outbox/manual-publisher.ts'
 import { TestSubject } from '../test-subject.ts'
 import { allDue, received } from '../inbox/webhooks.ts'
 import { day, minute, openWorld, second, type OpenStore, type World } from '../world.ts'
@@ -65,12 +67,12 @@ export function clockSetBack(open: OpenStore): void {
   it('a retry, a look and a deadline are near again, and a look begins early enough', async () => {
     const subject = new TestSubject(world, { announcement: announced })
     const { run } = await subject.claim('a')
-    const hand = new OutboxHand(world)
-    const anchor = await hand.leaseNamed('anchor')
-    await hand.send(anchor, noAnswer)
+    const publisher = new ManualPublisher(world)
+    const anchor = await publisher.leaseNamed('anchor')
+    await publisher.send(anchor, noAnswer)
     await setBack()
     const now = world.store.now()
-    const { dueAt, deadlineAt, protocol } = await hand.named(run!.id, 'anchor')
+    const { dueAt, deadlineAt, protocol } = await publisher.named(run!.id, 'anchor')
     expect(dueAt).toBeLessThanOrEqual(now + minute)
     expect(deadlineAt).toBeLessThanOrEqual(now + 7 * day)
     expect(protocol.doubt!.since).toBeLessThanOrEqual(now)
@@ -99,13 +101,13 @@ export function clockSetBack(open: OpenStore): void {
     expect(await world.store.outbox.blockedUntil(identity)).toBe(until)
   })
 
-  it('a block that another process sets is left alone by one that stands still', async () => {
+  it('a process that pauses leaves a block that another process sets unchanged', async () => {
     world.clock.move(-10 * minute)
-    const mending = world.store.outbox.lease({ limit: 1, progressMax: 0 })
+    const leasing = world.store.outbox.lease({ limit: 1, progressMax: 0 })
     world.clock.move(30 * second)
     const until = world.store.now() + minute
     await world.store.outbox.blockIdentity(identity, until, 'limit', 'publisher')
-    await mending
+    await leasing
     expect(await world.store.outbox.blockedUntil(identity)).toBe(until)
   })
 
@@ -138,7 +140,7 @@ export function clockSetBack(open: OpenStore): void {
     expect(await store.repositories.getByName('acme/told')).toMatchObject({ githubId: 112 })
   })
 
-  it('a repository that was looked at is not the last one for ever', async () => {
+  it('a repository that was checked is not the last one forever', async () => {
     const { store } = world
     const [ahead, other] = [101, 102]
     for (const githubId of [ahead, other]) {
@@ -154,7 +156,7 @@ export function clockSetBack(open: OpenStore): void {
     expect(items.map(({ githubId }) => githubId)).toEqual([ahead])
   })
 
-  it('a webhook that waits is looked at within a minute', async () => {
+  it('a webhook that waits is processed within a minute', async () => {
     const entry = await received(world.store)
     await world.store.inbox.postpone(entry.id, world.store.now() + 5 * second, 'not now')
     await setBack()

@@ -1,8 +1,9 @@
 /**
- * Goal: after a stretch in which holders could not reach the store, what ran out in it gets one
- * full lease more before anything is taken, and what ran out before does not.
- * Method: `beat` is called as a server would, then not at all for a while. All of a test's time
- * stays below the minute and a half after which a database's clock counts as unknown.
+ * Goal: after a time in which holders could not reach the store, leases that expired in it get one
+ * more full lease before anything is taken from their holders, and leases that expired before do
+ * not.
+ * Method: `beat` is called as a server does, then not at all for a while. Each test stays below the
+ * minute and a half after which a database's clock counts as unknown.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { grant, holderOf, leaseRequest } from '../claims.ts'
@@ -27,7 +28,7 @@ export function continuity(open: OpenStore): void {
     return subject
   }
 
-  /** Time in which the store is served. */
+  /** Lets time pass while a server serves the store. */
   async function live(seconds: number): Promise<void> {
     for (let passed = 0; passed < seconds; passed++) {
       world.clock.move(second)
@@ -57,7 +58,7 @@ export function continuity(open: OpenStore): void {
     expect(await subject.claim('a')).toMatchObject({ reason: 'reclaimed' })
   })
 
-  it('whoever decides first after the absence knows of it', async () => {
+  it('the first decision after the absence takes it into account', async () => {
     const subject = await claimed()
     world.clock.move(20 * second)
     expect(await subject.claim('a')).toMatchObject({ reason: 'duplicate' })
@@ -78,7 +79,7 @@ export function continuity(open: OpenStore): void {
     expect(await early.claim('a')).toMatchObject({ reason: 'reclaimed' })
   })
 
-  it('a second absence before the extra lease is over stops its clock', async () => {
+  it('a second absence during the extra lease does not use it up', async () => {
     const subject = await claimed()
     await absent(15)
     await live(3)
@@ -100,11 +101,11 @@ export function continuity(open: OpenStore): void {
       passed += 9
       reason = (await subject.claim('a')).reason
     }
-    // One lease, one more, and the absences in between.
+    // One lease, one more lease, and the absences in between.
     expect([reason, passed]).toEqual(['reclaimed', 27])
   })
 
-  it('a renewal by a clock that is behind never lowers what was promised', async () => {
+  it('a renewal by a clock that is behind never shortens a lease', async () => {
     const subject = new TestSubject(world)
     const held = await subject.claim('a', { lease: short('caller'), leaseMs })
     world.clock.move(-30 * second)
@@ -138,7 +139,7 @@ export function continuity(open: OpenStore): void {
     expect(await world.store.runs.sweep(pending.run!.id)).toMatchObject({ errorCode: 'no_worker' })
   })
 
-  it('a caller’s run is not worker_lost at once when its last chance fell in it', async () => {
+  it('a caller’s run whose last chance was in the absence is not worker_lost at once', async () => {
     const subject = new TestSubject(world)
     const lease = grant({ ms: 2 * second })
     const { run } = await subject.claim('a', { lease, leaseMs: 2 * second })
@@ -151,7 +152,7 @@ export function continuity(open: OpenStore): void {
     expect(await world.store.runs.sweep(run!.id)).toMatchObject({ errorCode: 'worker_lost' })
   })
 
-  it('a hiccup shorter than three beats is no absence', async () => {
+  it('a pause shorter than three beats is no absence', async () => {
     const subject = await claimed()
     await live(8)
     await absent(2)

@@ -1,13 +1,13 @@
 /**
- * Goal: what is past its retention goes, and nothing else: no active run, no subject within a year,
- * and no memory of which key is current.
+ * Goal: a purge removes what is past its retention, and nothing else: no active run, no subject
+ * within a year, and no knowledge of which key is current.
  */
 import { allRights } from '../../../src/channels/github-channels.ts'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Run } from '../../../src/domain/run.ts'
 import { purgeAll, purgeLimits } from '../../../src/runs/purge.ts'
 import { unique } from '../claims.ts'
-import { activeWays, endedWays, TestSubject } from '../test-subject.ts'
+import { activeStates, endedStates, TestSubject } from '../test-subject.ts'
 import { decided, received } from '../inbox/webhooks.ts'
 import { day, openWorld, type OpenStore, type World } from '../world.ts'
 
@@ -23,8 +23,8 @@ export function purging(open: OpenStore): void {
   const make = () => new TestSubject(world)
   const purge = () => purgeAll(world.store, limits, 'purge')
 
-  it.each(endedWays)('a run that has %s is removed after 30 days and not before', async (way) => {
-    const { run } = await make().bring('a', way)
+  it.each(endedStates)('a run that has %s is removed after 30 days and not before', async (way) => {
+    const { run } = await make().putInState('a', way)
     world.clock.move(30 * day)
     expect(await purge()).toBe(0)
     world.clock.move(1)
@@ -44,25 +44,25 @@ export function purging(open: OpenStore): void {
     expect(await subject.state('b')).toBe('running')
   })
 
-  it.each(activeWays)('a run that is %s is never removed', async (way) => {
-    const { run } = await make().bring('a', way)
+  it.each(activeStates)('a run that is %s is never removed', async (way) => {
+    const { run } = await make().putInState('a', way)
     world.clock.move(1000 * day)
     expect(await purge()).toBe(0)
     expect(await world.store.runs.get(run!.id)).not.toBeNull()
   })
 
-  it('a run that was done again counts from its last end', async () => {
+  it('the retention of a run that was rerun counts from its last end', async () => {
     const subject = make()
-    await subject.bring('a', 'failed')
+    await subject.putInState('a', 'failed')
     world.clock.move(29 * day)
     await subject.complete(await subject.claim('a'))
     world.clock.move(29 * day)
     expect(await purge()).toBe(0)
   })
 
-  it('the count is of runs alone, though webhooks, keys and audit rows go as well', async () => {
+  it('the count is of runs alone, although webhooks, keys and audit rows go too', async () => {
     const subject = make()
-    await subject.bring('a', 'succeeded', { webhookId: 'w1' })
+    await subject.putInState('a', 'succeeded', { webhookId: 'w1' })
     const token = { scope: 'read', name: null, userId: null, secret: 's', actor: 'admin' }
     await world.store.tokens.create(token, {
       keyHash: unique('key'),
@@ -76,7 +76,7 @@ export function purging(open: OpenStore): void {
   })
 
   it('every removed run leaves an audit row, and old audit rows go after 90 days', async () => {
-    const { run } = await make().bring('a', 'succeeded')
+    const { run } = await make().putInState('a', 'succeeded')
     const audits = async () =>
       (await world.store.audit.list({ runId: run!.id }, { limit: 100, cursor: null })).items
     world.clock.move(31 * day)
@@ -96,7 +96,7 @@ export function purging(open: OpenStore): void {
 
   it('a webhook is forgotten after its retention, and counts as new again', async () => {
     const subject = make()
-    await subject.bring('a', 'failed', { webhookId: 'w1' })
+    await subject.putInState('a', 'failed', { webhookId: 'w1' })
     world.clock.move(7 * day)
     await purge()
     expect(await subject.claim('a', { webhookId: 'w1' })).toMatchObject({ reason: 'duplicate' })
@@ -107,7 +107,7 @@ export function purging(open: OpenStore): void {
 
   it('a purged key that is still current is still a duplicate', async () => {
     const subject = make()
-    const { runKey } = await subject.bring('a', 'succeeded', { eventAt: 5 })
+    const { runKey } = await subject.putInState('a', 'succeeded', { eventAt: 5 })
     world.clock.move(31 * day)
     await purge()
     const again = await subject.claim('a', { eventAt: 6 })
@@ -120,7 +120,7 @@ export function purging(open: OpenStore): void {
     'a purged current key that was %s is worked on again by a new event, and by no other',
     async (way) => {
       const subject = make()
-      await subject.bring('a', way, { eventAt: 5, webhookId: unique('w') })
+      await subject.putInState('a', way, { eventAt: 5, webhookId: unique('w') })
       world.clock.move(31 * day)
       await purge()
       await expect(subject.run('a')).rejects.toThrow()
@@ -136,9 +136,9 @@ export function purging(open: OpenStore): void {
     },
   )
 
-  it('a job that failed is not done for ever, though its run was purged', async () => {
+  it('a job that failed can start again, although its run was purged', async () => {
     const subject = new TestSubject(world, { kind: 'job' })
-    await subject.bring('a', 'failed')
+    await subject.putInState('a', 'failed')
     world.clock.move(31 * day)
     await purge()
     expect(await subject.claim('a')).toMatchObject({ reason: 'retry', process: true })
@@ -146,7 +146,7 @@ export function purging(open: OpenStore): void {
 
   it('a success that was run again and failed counts as failed when it is purged', async () => {
     const subject = make()
-    await subject.bring('a', 'succeeded', { eventAt: 5 })
+    await subject.putInState('a', 'succeeded', { eventAt: 5 })
     await subject.complete(await subject.claim('a', { rerun: true, headMaking: false }), 'failed')
     world.clock.move(31 * day)
     await purge()
@@ -163,9 +163,9 @@ export function purging(open: OpenStore): void {
     expect((await subject.subject()).currentEnded).toBe('closed')
   })
 
-  it('a reopening that only catching up has seen starts a purged key again, once', async () => {
+  it('a reopening that only catch-up has seen starts a purged key again, once', async () => {
     const subject = make()
-    await subject.bring('a', 'cancelled', { eventAt: 5, webhookId: unique('w') })
+    await subject.putInState('a', 'cancelled', { eventAt: 5, webhookId: unique('w') })
     world.clock.move(31 * day)
     await purge()
     const seen = { action: 'reopened', headMaking: false, headFromGitHub: true }
@@ -179,9 +179,9 @@ export function purging(open: OpenStore): void {
     })
   })
 
-  it('a person may ask for a purged current key again', async () => {
+  it('a person may request a rerun of a purged current key', async () => {
     const subject = make()
-    await subject.bring('a', 'succeeded', { eventAt: 5 })
+    await subject.putInState('a', 'succeeded', { eventAt: 5 })
     world.clock.move(31 * day)
     await purge()
     const again = await subject.claim('a', { rerun: true, headMaking: false })
@@ -193,7 +193,7 @@ export function purging(open: OpenStore): void {
 
   it('a purged key begins again with the round after its last', async () => {
     const subject = make()
-    await subject.bring('a', 'succeeded', { eventAt: 5 })
+    await subject.putInState('a', 'succeeded', { eventAt: 5 })
     await subject.complete(await subject.claim('a', again))
     for (const round of [3, 4]) {
       world.clock.move(31 * day)
@@ -207,7 +207,7 @@ export function purging(open: OpenStore): void {
 
   it('a purged key that failed is retried in its next round', async () => {
     const subject = make()
-    await subject.bring('a', 'failed', { eventAt: 5 })
+    await subject.putInState('a', 'failed', { eventAt: 5 })
     world.clock.move(31 * day)
     await purge()
     expect((await subject.claim('a', { eventAt: 6 })).run).toMatchObject({ round: 2 })
@@ -221,8 +221,11 @@ export function purging(open: OpenStore): void {
     await purge()
     const late = await subject.claim('a', { eventAt: 4 })
     expect(late).toMatchObject({ reason: 'stale-event', run: { round: 2 } })
-    const [told] = await subject.audits('a')
-    expect(told).toMatchObject({ type: 'run.skipped', data: { reason: 'stale-event', round: 2 } })
+    const [skipped] = await subject.audits('a')
+    expect(skipped).toMatchObject({
+      type: 'run.skipped',
+      data: { reason: 'stale-event', round: 2 },
+    })
   })
 
   it('a head that comes back after its superseded run was purged has a new round', async () => {
@@ -238,13 +241,13 @@ export function purging(open: OpenStore): void {
 
   it.each([
     ['a purged key outlive', 31],
-    ['a run that gives way do not return after', 0],
+    ['a run that is merged into another do not return after', 0],
   ])('the rounds of %s the merge of two rows of its repository', async (_name, days) => {
     const subject = make()
     const other = unique('acme/other')
     const there = { repo: other, key: unique('key') }
-    await subject.bring('a', 'succeeded', { eventAt: 5 })
-    await subject.bring('a', 'failed', { ...there, eventAt: 5 })
+    await subject.putInState('a', 'succeeded', { eventAt: 5 })
+    await subject.putInState('a', 'failed', { ...there, eventAt: 5 })
     await subject.complete(await subject.claim('a', { ...again, ...there }), 'failed')
     world.clock.move(days * day)
     expect(await purge()).toBe(days === 0 ? 0 : 2)
@@ -254,12 +257,12 @@ export function purging(open: OpenStore): void {
     expect((await subject.claim('a', again)).run).toMatchObject({ round: 3 })
   })
 
-  it('a rerun wanted while at work is in no round that a run which gave way has had', async () => {
+  it('a requested rerun reuses no round of a run that was merged into it', async () => {
     const subject = make()
     const other = unique('acme/other')
     const there = { repo: other, key: unique('key') }
     const held = await subject.claim('a', { eventAt: 5 })
-    await subject.bring('a', 'failed', { ...there, eventAt: 5 })
+    await subject.putInState('a', 'failed', { ...there, eventAt: 5 })
     await subject.complete(await subject.claim('a', { ...again, ...there }), 'failed')
     const githubId = 790_000 + (world.store.now() % 10_000)
     await world.store.repositories.learn(subject.repo, githubId, 'now', 'test')
@@ -270,7 +273,7 @@ export function purging(open: OpenStore): void {
     expect(next).toMatchObject({ state: 'pending', round: 3 })
   })
 
-  it('what a purged run has published is nothing that its next round has published', async () => {
+  it('an output of a purged run does not count as one of its next round', async () => {
     const subject = make()
     const { outbox } = world.store
     const publish = async ({ run }: { readonly run: Run | null }, body: string) => {
@@ -293,7 +296,7 @@ export function purging(open: OpenStore): void {
 
   it('the last finished head outlives its run', async () => {
     const subject = make()
-    const { run } = await subject.bring('a', 'succeeded', { eventAt: 5 })
+    const { run } = await subject.putInState('a', 'succeeded', { eventAt: 5 })
     world.clock.move(31 * day)
     await purge()
     expect((await subject.claim('b', { eventAt: 6 })).run).toMatchObject({
@@ -304,7 +307,7 @@ export function purging(open: OpenStore): void {
 
   it('a subject is kept for a year after its last claim, then its key is new', async () => {
     const subject = make()
-    const { run } = await subject.bring('a', 'succeeded', { eventAt: 5 })
+    const { run } = await subject.putInState('a', 'succeeded', { eventAt: 5 })
     world.clock.move(200 * day)
     await purge()
     await subject.claim('a')
@@ -330,18 +333,18 @@ export function purging(open: OpenStore): void {
     const now = world.store.now()
     await outbox.blockIdentity('id:1', now + day, 'limit', 'publisher')
     await outbox.blockIdentity('id:2', now + 60 * day, 'limit', 'publisher')
-    const known = async () => (await outbox.budgets()).map(({ identity }) => identity)
+    const identities = async () => (await outbox.budgets()).map(({ identity }) => identity)
     world.clock.move(30 * day)
     await purge()
-    expect(await known()).toEqual(['id:1', 'id:2'])
+    expect(await identities()).toEqual(['id:1', 'id:2'])
     world.clock.move(1)
     await purge()
-    expect(await known()).toEqual(['id:2'])
+    expect(await identities()).toEqual(['id:2'])
   })
 
-  it('more than one bite is purged to the end', async () => {
+  it('more than one batch is purged to the end', async () => {
     const subjects = Array.from({ length: 520 }, () => make())
-    await Promise.all(subjects.map((subject) => subject.bring('a', 'skipped')))
+    await Promise.all(subjects.map((subject) => subject.putInState('a', 'skipped')))
     world.clock.move(31 * day)
     expect(await world.store.upkeep.purge(limits, 'purge')).toEqual({ runs: 500, more: true })
     expect(await purge()).toBe(20)

@@ -1,8 +1,8 @@
 /**
- * Goal: a start after an absence gives holders one full lease more, whatever the machine's clock
+ * Goal: a start after an absence gives holders one more full lease, whatever the machine's clock
  * did meanwhile.
- * Method: one file, opened again and again with the same clock. On SQLite alone: there the store's
- * clock is the machine's, which a test can move while nobody serves.
+ * Method: one file, opened again and again with the same clock. Only on SQLite, where the store's
+ * clock is the machine's, which a test can move while no server runs.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,12 +33,12 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** The same subject, asked through the store that serves now. */
+/** Claims the same subject through the store that is open now. */
 async function reasonOf(subject: TestSubject): Promise<string> {
   return (await world.store.runs.claim(subject.claimOf('a'), null)).reason
 }
 
-it('a lease that ran out while nobody served lasts one lease longer', async () => {
+it('a lease that expired while no server ran lasts one lease longer', async () => {
   const subject = new TestSubject(world)
   await subject.claim('a')
   await world.close()
@@ -52,7 +52,7 @@ it('a lease that ran out while nobody served lasts one lease longer', async () =
   expect(await reasonOf(subject)).toBe('reclaimed')
 })
 
-it('a lease that ran out long before nobody served gets nothing', async () => {
+it('a lease that expired long before the absence gets nothing', async () => {
   const subject = new TestSubject(world)
   await subject.claim('a')
   for (let passed = 0; passed < leaseMs + 10 * second; passed += second) {
@@ -99,7 +99,7 @@ it('a second restart within that lease keeps what the first one granted', async 
   expect(await reasonOf(subject)).toBe('reclaimed')
 })
 
-it('a clock that was set back while nobody served leaves no lease in the future', async () => {
+it('a clock that was set back while no server ran leaves no lease in the future', async () => {
   const subject = new TestSubject(world)
   await subject.claim('a')
   await world.close()

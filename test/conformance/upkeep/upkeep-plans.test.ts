@@ -1,8 +1,8 @@
 /**
- * Goal: what a server does again and again by itself costs what it finds to do, however much there
- * is: sweeping, purging, looking for webhooks and for work, counting for metrics.
- * Method: the very statements of the verbs are explained on both databases, over many webhooks and
- * subjects that need nothing: each must go along an index, and read nothing that it leaves out.
+ * Goal: the cost of a server's regular work depends on what it finds to do, not on how much is
+ * stored: sweeping, purging, looking for webhooks and for work, counting for metrics.
+ * Method: both databases explain the statements of the verbs, over many webhooks and subjects that
+ * need nothing. Each plan must use an index, and must not read rows that it then drops.
  */
 import { afterAll, describe, expect, it } from 'vitest'
 import type { InboxEntry } from '../../../src/domain/inbox.ts'
@@ -46,7 +46,7 @@ const dayMs = 86_400_000
 const now = 1_767_225_600_000
 const page = { limit: 20, cursor: null }
 const busy = { repo: 'acme/busy', repoId: 77 }
-/** Whatever a purge looks for, it finds one. */
+/** One row for each thing that a purge looks for. */
 const onePast = (statement: number): Row[] => [
   {
     ...{ id: `x_${statement}`, key: 'k', type: 'review', state: 'failed', round: 1, pair: 'pair' },
@@ -90,9 +90,9 @@ function statements(): [string, Sql][] {
     'webhooks to process, tried before': triedEntries('busy', now),
     'heads to ask about': dueHeadCheck(now, raw('')),
     'heads that wait': headChecksWaiting(),
-    'heads heard of': eventHeads({ lane: 'lane 7' }, 200),
+    'heads of stored events': eventHeads({ lane: 'lane 7' }, 200),
     'the head made last': lastEvent({ lane: 'lane 7', made: true }),
-    'that it was closed was heard': hasStateEvent('lane 7', 'closed'),
+    'a stored closing event': hasStateEvent('lane 7', 'closed'),
     'whether a later event came': hasLaterEvent({ lane: 'lane 7', arrival: 1 } as InboxEntry),
     'whether one came after the last': hasLaterEvent({ lane: 'busy', arrival: 1e9 } as InboxEntry),
     'events of one second': unclearEntries(['inb_7']),
@@ -103,25 +103,25 @@ function statements(): [string, Sql][] {
   return [...ofPurges, ...others]
 }
 
-/** Processed within the last days, in the order of their arrival. */
+/** Entries that were processed in the last days, in the order of their arrival. */
 const inboxColumns = `id, webhook_id, event, lane, state, decision, outcomes, received_at,
   processed_at, tries`
 const inboxRow = `'inb_' || i, 'guid ' || i, 'push', 'lane ' || i % 500, 'processed', 'accepted',
   '[]', ${now - 6 * dayMs} + i, ${now - 6 * dayMs} + i, 0`
-/** One party's that wait, half of them in one lane and half of them tried before. */
+/** Waiting entries of one party, all in one lane, half of them tried before. */
 const waitingMax = 1500
 const waitingColumns = `id, webhook_id, event, lane, state, decision, outcomes, received_at, due_at,
   party, tries, head_sha, event_at`
 const waitingRow = `'inb_w' || i, 'waits ' || i, 'push', 'busy', 'waiting', 'accepted', '[]',
   ${now}, ${now} - i, 'busy', i % 2, 'abc', ${now} + i`
-/** Their heads are asked about later. */
+/** Head checks that are not due yet. */
 const checkColumns = 'subject_id, run_id, due_at, tries, created_at'
 const checkRow = `'sub_' || i, 'run_' || i, ${now + dayMs}, 0, ${now}`
-/** Made more than a year ago, and in use until lately. */
+/** Subjects that were created more than a year ago, and in use until recently. */
 const subjectColumns = 'id, type, scope, name, created_at, touched_at'
 const oldId = makeIdFloor('sub', now - 800 * dayMs)
 const subjectRow = `'${oldId}' || i, 'review', 'rep_1', 'pr-' || i, 0, ${now - dayMs}`
-/** One repository's, all of them finished lately. */
+/** Runs of one repository that all finished recently. */
 const runColumns = `id, rev, type, subject_id, subject, key, pair, scope, state, on_newer, attempt,
   round, fence, rerun_wanted, past_lease_hashes, lease_ms, attempts_max, timeout_ms,
   pending_timeout_ms, created_at, finished_at, pr`
@@ -146,16 +146,16 @@ describe('SQLite', () => {
 
   it.each(statements())('%s', (name, statement) => {
     const steps = stepsOnSqlite(db, statement)
-    // A partial index that is walked whole has only what is open, or needs a person.
+    // A full scan of a partial index is allowed, because it has only open rows.
     const open = 'run_(available|due|active)|inbox_(due|waiting|failed)|head_check_asked'
     const walks = new RegExp(`^(SEARCH |SCAN \\w+ USING (COVERING )?INDEX (${open}))`)
     const subqueries = 'LIST SUBQUERY|(CORRELATED )?SCALAR SUBQUERY|CO-ROUTINE|SCAN \\(subquery'
     const walking = 'SETUP|RECURSIVE STEP|SCAN walked$|MATERIALIZE walked|SCAN 2-ROW VALUES'
     const inner = new RegExp(`^(${subqueries}|${walking}|CREATE BLOOM FILTER)`)
-    // Sorts no more than what waits, or than a look may find.
+    // These sort only what waits, or what one look may find.
     const sorts = /^(webhooks that wait|webhooks to process, tried|repositories in use)/.test(name)
       ? /^USE TEMP B-TREE FOR ORDER BY$/
-      : name.startsWith('quiet') // Those that were used in one millisecond.
+      : name.startsWith('quiet') // Sorts those that were used in one millisecond.
         ? /^USE TEMP B-TREE FOR LAST TERM OF ORDER BY$/
         : /^$/
     if (name.startsWith('active runs of')) expect(steps[0]).toContain('INDEX run_state (state=?)')
@@ -180,7 +180,7 @@ describe('PostgreSQL', () => {
   it.each(statements())('%s', async (name, statement) => {
     const nodes = await planOf(statement)
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan')
-    // What one look for webhooks may read, however many one party has waiting.
+    // What one look for webhooks may read, however many webhooks of a party wait.
     const rowsMax = name.startsWith('webhooks to process') ? 500 : 2000
     for (const node of nodes) {
       expect(node['Rows Removed by Filter'] ?? 0).toBeLessThanOrEqual(10)

@@ -33,10 +33,10 @@ export function vitals(open: OpenStore): void {
 
   it('count what a worker could take, since when and of which types', async () => {
     const [one, two] = [new TestSubject(world), new TestSubject(world)]
-    const { run } = await one.bring('a', 'pending')
+    const { run } = await one.putInState('a', 'pending')
     world.clock.move(minute)
-    await two.bring('a', 'pending')
-    await new TestSubject(world).bring('a', 'running')
+    await two.putInState('a', 'pending')
+    await new TestSubject(world).putInState('a', 'running')
     const { pending } = await world.store.upkeep.vitals()
     expect(pending).toEqual({
       count: 2,
@@ -47,7 +47,7 @@ export function vitals(open: OpenStore): void {
   })
 
   it('count what the sweeper should have seen a minute ago', async () => {
-    await new TestSubject(world).bring('a', 'pending')
+    await new TestSubject(world).putInState('a', 'pending')
     const due = 60 * minute
     world.clock.move(due + minute)
     expect((await world.store.upkeep.vitals()).overdue.count).toBe(0)

@@ -107,9 +107,9 @@ function finishWithRerun(store: Store): Store['inbox']['finish'] {
 /** Answers as the store would, and stores the webhook without waiting for it. */
 function receiptBeforeStoring(store: Store): Store['inbox']['receive'] {
   return async (webhook) => {
-    const known = await store.inbox.get(webhook.webhookId)
+    const existing = await store.inbox.get(webhook.webhookId)
     const stored = store.inbox.receive(webhook)
-    if (known !== null) return await stored
+    if (existing !== null) return await stored
     stored.catch(() => undefined)
     const entry = { ...webhook, id: 'inb_unknown', arrival: 0 } as never
     return { arrived: 'again', entry, storedId: 'inb_unknown' }

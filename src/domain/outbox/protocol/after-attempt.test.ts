@@ -38,6 +38,14 @@ it('an attempt always releases the lease of the delivery, however it ends', () =
   }
 })
 
+it('a process without the channel fails no delivery, even after its deadline', () => {
+  const late = leased({ attemptId: null, tries: 2, deadlineAt: now - 1 })
+  const { delivery, audits } = afterFinding(late, { what: 'no_channel', trouble }, aroundOf(late))
+  const kept = { status: 'PENDING', tries: 2, dueAt: now + 30_000, errorCode: 'trouble' }
+  expect(delivery).toMatchObject({ ...kept, leaseId: null })
+  expect(audits).toEqual([])
+})
+
 describe('a sent version', () => {
   it('is closed', () => {
     const change = end(sent)

@@ -112,7 +112,7 @@ function changeAfterFinding(
   finding: Finding,
   around: Circumstances,
 ): DeliveryChange {
-  const prepared = finding.what !== 'unprepared'
+  const prepared = finding.what !== 'unprepared' && finding.what !== 'no_channel'
   const delivery = prepared ? withoutPreparations(withoutLease(leased)) : withoutLease(leased)
   const { now } = around
   switch (finding.what) {
@@ -148,6 +148,8 @@ function changeAfterFinding(
       return skipForReserve(delivery, now)
     case 'nothing':
       return { delivery: withFollowUpDue({ ...delivery, dueAt: null }, now), audits: [] }
+    case 'no_channel':
+      return leaveToOthers(delivery, finding.trouble, now)
     case 'place_learnt':
       return { delivery: { ...delivery, dueAt: now }, audits: [] }
     case 'overtaken':
@@ -355,6 +357,17 @@ function skipForReserve(delivery: Delivery, now: number): DeliveryChange {
     delivery: close(delivery, 'SKIPPED', 'status_limit', now),
     audits: [auditOf(delivery, 'delivery.skipped', data)],
   }
+}
+
+const otherProcessMs = 30_000
+
+/**
+ * A process that has the channel takes the delivery, perhaps only after an update. So nothing is
+ * counted against it, and it does not fail at its deadline.
+ */
+function leaveToOthers(delivery: Delivery, { code, text }: Trouble, now: number): DeliveryChange {
+  const later = { ...delivery, errorCode: code, errorText: text, dueAt: now + otherProcessMs }
+  return { delivery: later, audits: [] }
 }
 
 function closeUnchanged(delivery: Delivery, hash: string, around: Circumstances): DeliveryChange {

@@ -18,6 +18,6 @@ it('the first output on a thread that is older than the store is looked for', ()
 it('an output that a restored store may not know is looked for, even on a new thread', () => {
   const forgotten = { ...first, protocol: { restored: { laterKeys: [] } } }
   expect(nextStep(forgotten, channel, false, now)).toEqual({ what: 'look-first' })
-  const sought = { ...forgotten, protocol: { ...forgotten.protocol, looked: true as const } }
-  expect(nextStep(sought, channel, false, now)).toEqual({ what: 'write', action: 'create' })
+  const looked = { ...forgotten, protocol: { ...forgotten.protocol, looked: true as const } }
+  expect(nextStep(looked, channel, false, now)).toEqual({ what: 'write', action: 'create' })
 })

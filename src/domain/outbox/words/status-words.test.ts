@@ -107,24 +107,24 @@ describe('the status of an ended run', () => {
 })
 
 describe('the holder’s text', () => {
-  const said = { description: ' 2 findings,\n1 high ', summary: '# Findings' }
+  const completion = { description: ' 2 findings,\n1 high ', summary: '# Findings' }
 
   test('is the description if the holder ended the run', () => {
     for (const state of ['succeeded', 'failed', 'skipped'] as const) {
-      expect(statusOf(runOf({ state, ...said })).description).toBe('2 findings, 1 high')
+      expect(statusOf(runOf({ state, ...completion })).description).toBe('2 findings, 1 high')
     }
   })
 
   test('is not the description if the run ended in another way', () => {
-    const lost = runOf({ state: 'failed', errorCode: 'worker_lost', ...said })
+    const lost = runOf({ state: 'failed', errorCode: 'worker_lost', ...completion })
     expect(statusOf(lost).description).toBe('Worker lost, no result')
-    expect(statusOf(runOf({ state: 'superseded', ...said })).description).toBe(
+    expect(statusOf(runOf({ state: 'superseded', ...completion })).description).toBe(
       'Superseded by a newer commit',
     )
   })
 
   test('is the summary of the check run; without it, the summary is our own full sentence', () => {
-    expect(checkOf(runOf({ state: 'succeeded', ...said })).summary).toBe('# Findings')
+    expect(checkOf(runOf({ state: 'succeeded', ...completion })).summary).toBe('# Findings')
     expect(checkOf(runOf({ state: 'succeeded' })).summary).toBe('Passed')
     expect(checkOf(runOf({ state: 'superseded' })).summary).toBe(
       'A newer commit took its place before it was done.',

@@ -1,6 +1,6 @@
 import { verify } from '@octokit/webhooks-methods'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { HandClock, HandScheduler } from '../../../../test/github/github-under-test.ts'
+import { ManualClock, ManualScheduler } from '../../../../test/github/github-under-test.ts'
 import { startReceiver, type Receiver } from '../../../../test/simulator/receiver.ts'
 import { systemRandom } from '../../../random.ts'
 import { createDeliveryLog, type DeliveryLog } from './delivery-log.ts'
@@ -10,15 +10,15 @@ import { seededChance } from '../../../../test/seed.ts'
 
 const secret = 'a secret'
 const everything = { perPage: 100, cursor: null, status: null }
-let clock: HandClock
-let scheduler: HandScheduler
+let clock: ManualClock
+let scheduler: ManualScheduler
 let log: DeliveryLog
 let receiver: Receiver
 let hook: Hook
 
 beforeEach(async () => {
-  clock = new HandClock()
-  scheduler = new HandScheduler()
+  clock = new ManualClock()
+  scheduler = new ManualScheduler()
   log = createDeliveryLog(clock)
   receiver = await startReceiver()
   hook = hookTo(receiver.url)

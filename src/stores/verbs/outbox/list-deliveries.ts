@@ -23,11 +23,13 @@ import {
   deliveriesAt,
   selectDeliveries,
   selectOutlines,
-  selectSmallProtocols,
+  selectProtocols,
 } from '../../tables/delivery-table.ts'
 
 const countMax = 1000
 const shownMax = 10
+/** How many large protocol states are read for a summary. */
+const largeMax = 50
 
 export function* listDeliveries(
   filter: DeliveryFilter,
@@ -89,7 +91,10 @@ export function* outboxBacklog(now: number): Verb<OutboxBacklog> {
   >
   for (const delivery of open) counts[waitOf(delivery, now) ?? 'due'] += 1
   const ends = [...open, ...failed].filter(({ final, kind }) => final && kind === 'state')
-  const protocols = yield* selectSmallProtocols(ends.map(({ id }) => id))
+  const protocols = yield* selectProtocols(
+    ends.map(({ id }) => id),
+    largeMax,
+  )
   const unreported = ends
     .filter((delivery) => mayShowWork(delivery, protocols.get(delivery.id)))
     .toSorted((a, b) => a.changedAt - b.changedAt)
@@ -107,7 +112,7 @@ export function* outboxBacklog(now: number): Verb<OutboxBacklog> {
 /**
  * Whether GitHub may show at this target that work goes on: a version that says so was sent, or an
  * unanswered request may have put it there. If GitHub refused all of them, it shows nothing. A
- * target whose protocol state is too large to read counts, because other runs published there.
+ * target whose protocol state was not read, because it is one of many large ones, counts.
  */
 function mayShowWork(
   { attemptId, providerId }: DeliveryOutline,

@@ -155,11 +155,14 @@ function auditOfAction({ type, actor, was, data }: OperatorAction): AuditDraft {
  * Closes the announcements of ended runs that still show work in progress. No verb of this version
  * leaves one. An older version, or somebody who edits the database, may have. What such a run
  * published itself is noted in `unclosed_run`, and `closeRemaining` closes it in batches.
+ * Deliveries of a channel that this process does not know are left out: they cannot be closed here,
+ * and would come first in every pass.
  */
 export function* closeForgotten(context: VerbContext, limit: number): Verb<number> {
   const rows = yield sql`SELECT DISTINCT delivery.run_id, run.subject_id FROM delivery
     JOIN run ON run.id = delivery.run_id
     WHERE delivery.announces = 1 AND run.finished_at IS NOT NULL
+      AND delivery.channel IN (${join(context.channels.all.map(({ name }) => name))})
       AND NOT EXISTS (SELECT 1 FROM unclosed_run WHERE unclosed_run.run_id = delivery.run_id)
     LIMIT ${limit}`
   // Always in the order of subjects, so that two transactions cannot wait for each other.

@@ -18,7 +18,7 @@ import { SqlOutbox } from '../../src/stores/sql-store/sql-outbox.ts'
 import type { Verb } from '../../src/stores/sql.ts'
 import type { BeginAnswer, LeasedDelivery } from '../../src/store/outbox-store.ts'
 
-export type FatalStep =
+export type PublishStep =
   | 'lease-uncommitted'
   | 'leased'
   | 'begin-uncommitted'
@@ -37,34 +37,34 @@ export const publications = [
 ] as const
 export type Publication = (typeof publications)[number]
 
-export interface Fate {
-  readonly step: FatalStep
+export interface SignalPlan {
+  readonly step: PublishStep
   readonly signal: 'SIGKILL' | 'SIGSTOP'
-  /** What all has to be there, each on a pull request of its own. */
-  readonly of: readonly Fated[]
+  /** The publications that must all have reached the step, each on its own pull request. */
+  readonly of: readonly PlannedPublication[]
 }
 
-export interface Fated {
+export interface PlannedPublication {
   readonly on: Publication
   readonly pr: number
 }
 
-/** What a server prints on its standard output when it does. */
-export const metWords = 'has met its fate'
+/** What a server prints on its standard output when it sends itself the signal. */
+export const signalWords = 'sends itself the signal'
 
 /**
- * What lets a server have any number in hand for one identity: all that wait at a step are of one,
- * and its share of the hands is smaller than that.
+ * The environment of a server without the limit of open requests per identity. All deliveries that
+ * wait at a step have the same identity, and there are more of them than this limit allows.
  */
 export const unshared = { NODE_OPTIONS: `--import=${import.meta.url}`, PUBLISH_UNSHARED: '1' }
 
-/** What makes a server meet its fate. */
-export const fated = (fate: Fate): Record<string, string> => ({
+/** The environment of a server that sends itself this signal at this step. */
+export const signalAt = (plan: SignalPlan): Record<string, string> => ({
   ...unshared,
-  PUBLISH_FATE: JSON.stringify(fate),
+  PUBLISH_SIGNAL: JSON.stringify(plan),
 })
 
-/** The end of the request that publishes it. */
+/** The method and the end of the path of the request that publishes the delivery. */
 function requestOf({ channel, providerId, thread, sha }: Delivery): string {
   if (channel === 'github-status') return `POST /statuses/${sha}`
   return providerId === null ? `POST /issues/${thread}/comments` : `PATCH /comments/${providerId}`
@@ -78,60 +78,60 @@ function publicationOf({ channel, providerId, content }: Delivery): Publication 
 }
 
 interface Steps {
-  readonly fateOf: (delivery: Delivery | undefined) => Fated | undefined
-  /** Goes on only where a signal can be outlived. */
-  readonly at: (here: FatalStep, delivery: Delivery | undefined) => Promise<void>
-  readonly beforeCommit: (here: FatalStep, of: readonly (Delivery | undefined)[]) => void
+  readonly planned: (delivery: Delivery | undefined) => PlannedPublication | undefined
+  /** Resolves only after a signal that the process survives. */
+  readonly at: (here: PublishStep, delivery: Delivery | undefined) => Promise<void>
+  readonly beforeCommit: (here: PublishStep, of: readonly (Delivery | undefined)[]) => void
 }
 
-function stepsTo({ step, signal, of }: Fate): Steps {
-  const waiting = new Map<Fated, () => void>()
-  let isMet = false
+function stepsTo({ step, signal, of }: SignalPlan): Steps {
+  const waiting = new Map<PlannedPublication, () => void>()
+  let isSent = false
 
-  const fateOf: Steps['fateOf'] = (delivery) =>
+  const planned: Steps['planned'] = (delivery) =>
     delivery === undefined
       ? undefined
       : of.find(({ on, pr }) => delivery.thread === pr && publicationOf(delivery) === on)
 
-  function meet(): void {
-    isMet = true
-    // At once, unlike a stream: the process may not get to anything else.
-    writeSync(1, `${metWords}\n`)
-    // A killed process would not write it, and its successor start slowly.
+  function sendSignal(): void {
+    isSent = true
+    // Written at once, unlike a stream, because the process may do nothing else after this.
+    writeSync(1, `${signalWords}\n`)
+    // A killed process does not write its compiled code, and the next server would start slowly.
     flushCompileCache()
     process.kill(process.pid, signal)
     for (const goOn of waiting.values()) goOn()
   }
 
   return {
-    fateOf,
+    planned,
     async at(here, delivery) {
-      const fated = fateOf(delivery)
-      if (isMet || here !== step || fated === undefined) return
+      const signalAt = planned(delivery)
+      if (isSent || here !== step || signalAt === undefined) return
       await new Promise<void>((resolve) => {
-        waiting.set(fated, resolve)
-        if (waiting.size === of.length) meet()
+        waiting.set(signalAt, resolve)
+        if (waiting.size === of.length) sendSignal()
       })
     },
     beforeCommit(here, deliveries) {
-      if (!isMet && here === step && deliveries.some((each) => fateOf(each))) meet()
+      if (!isSent && here === step && deliveries.some((each) => planned(each))) sendSignal()
     },
   }
 }
 
 const deliveriesOf = (leased: readonly LeasedDelivery[]) => leased.map(({ delivery }) => delivery)
 
-/** Answers what has been leased so far, by id. */
+/** Returns the deliveries that have been leased so far, by id. */
 function watchOutbox({ at, beforeCommit }: Steps): ReadonlyMap<string, Delivery> {
   const leased = new Map<string, Delivery>()
-  const inside = tellBeforeCommit()
+  const inside = reportBeforeCommit()
   const outbox = SqlOutbox.prototype as Methods<SqlOutbox>
   const { lease, beginAttempt, endAttempt } = outbox
   outbox.lease = async function (request) {
     const answer = await inside(
       () => lease.call(this, request),
       (got) => {
-        // What sets stored times right before a lease answers nothing.
+        // The transaction that corrects stored times before a lease returns no list.
         if (Array.isArray(got)) beforeCommit('lease-uncommitted', deliveriesOf(got))
       },
     )
@@ -140,7 +140,7 @@ function watchOutbox({ at, beforeCommit }: Steps): ReadonlyMap<string, Delivery>
   }
   outbox.beginAttempt = async function (request) {
     const delivery = leased.get(request.lease.deliveryId)
-    // Not where it was leased: who waited there would keep all others from being leased.
+    // Waits here and not in `lease`, where it would keep all others from being leased.
     await at('leased', delivery)
     const answer = await inside(
       () => beginAttempt.call(this, request),
@@ -164,24 +164,24 @@ function watchOutbox({ at, beforeCommit }: Steps): ReadonlyMap<string, Delivery>
   return leased
 }
 
-function watchFetch({ at, fateOf }: Steps, leased: ReadonlyMap<string, Delivery>): void {
+function watchFetch({ at, planned }: Steps, leased: ReadonlyMap<string, Delivery>): void {
   const { fetch } = globalThis
   globalThis.fetch = async (input, init) => {
     const url = input instanceof Request ? input.url : String(input)
     const sent = [...leased.values()].find((each) => {
       const [method, end = ''] = requestOf(each).split(' ')
-      return method === init?.method && url.endsWith(end) && fateOf(each) !== undefined
+      return method === init?.method && url.endsWith(end) && planned(each) !== undefined
     })
     if (sent === undefined) return await fetch(input, init)
     await at('sending', sent)
-    // As if the kernel had it by then: its deadline, long over, cannot call it back, and the
-    // connection that it would have used has not been closed meanwhile.
+    // As if the kernel already had the request: its deadline, which is long over, cannot abort it,
+    // and the connection that it would have used was not closed meanwhile.
     const send = () => fetch(input, { ...init, signal: null })
     return await send().catch(send)
   }
 }
 
-/** The methods of a class as they stand on its prototype. */
+/** The methods of a class, as its prototype has them. */
 type Methods<T> = {
   -readonly [K in keyof T]: T[K] extends (...args: infer A) => infer R
     ? (this: T, ...args: A) => R
@@ -189,35 +189,35 @@ type Methods<T> = {
 }
 
 /**
- * Calls `tell` with the answer of each transaction that `ask` makes, before its commit. Others that
- * run meanwhile are not told apart by time: `ask` may wait for something else before it begins one.
+ * Calls `report` with the answer of each transaction that `ask` begins, before its commit. Other
+ * transactions may run meanwhile, so the time does not show which ones belong to `ask`.
  */
-function tellBeforeCommit() {
+function reportBeforeCommit() {
   const asking = new AsyncLocalStorage<(answer: unknown) => void>()
   for (const { prototype } of [SqliteDriver, PostgresDriver]) {
     const driver = prototype as Methods<Driver>
     const { transact } = driver
     driver.transact = function <T>(this: Driver, makeVerb: () => Verb<T>, patienceMs?: number) {
-      const tell = asking.getStore()
-      const makeTelling = function* (): Verb<T> {
+      const report = asking.getStore()
+      const makeReporting = function* (): Verb<T> {
         const answer = yield* makeVerb()
-        tell?.(answer)
+        report?.(answer)
         return answer
       }
-      return transact.call(this, makeTelling, patienceMs)
+      return transact.call(this, makeReporting, patienceMs)
     }
   }
-  return <T>(ask: () => Promise<T>, tell: (answer: unknown) => void): Promise<T> =>
-    asking.run(tell, ask)
+  return <T>(ask: () => Promise<T>, report: (answer: unknown) => void): Promise<T> =>
+    asking.run(report, ask)
 }
 
 if (process.env['PUBLISH_UNSHARED'] !== undefined) {
   Slots.prototype.takeForIdentity = () => () => undefined
 }
-const given = process.env['PUBLISH_FATE']
+const given = process.env['PUBLISH_SIGNAL']
 if (given !== undefined) {
-  const fate = JSON.parse(given) as Fate
-  const steps = stepsTo(fate)
+  const plan = JSON.parse(given) as SignalPlan
+  const steps = stepsTo(plan)
   const leased = watchOutbox(steps)
-  if (fate.step === 'sending') watchFetch(steps, leased)
+  if (plan.step === 'sending') watchFetch(steps, leased)
 }

@@ -1,7 +1,7 @@
 /**
- * A GitHub for scenarios: the simulated one over real HTTP, with the hook that tells the server of
- * what happens there. It stays while servers come and go, and can be away itself; what it received
- * and what stands there is read from its own state.
+ * The simulated GitHub for scenarios, over real HTTP, with a hook that sends webhooks to the
+ * server. It stays while servers come and go, and can be unreachable itself. Tests read its state
+ * to see what it received and shows.
  */
 import {
   createGitHubSimulator,
@@ -15,7 +15,7 @@ import {
 } from '../../src/simulator/index.ts'
 import { webhookSecret } from '../intake/webhook.ts'
 import { sha, type Body, type RunJson } from './client.ts'
-import type { Place } from './place.ts'
+import type { ServerData } from './server-data.ts'
 import { Server } from './server.ts'
 import { until } from './until.ts'
 
@@ -23,7 +23,7 @@ export const repo = 'acme/widgets'
 export const context = 'holdfast/review'
 export const token = 'ghp_TheTokenOfThisScenario012345678901'
 
-/** No waiting where a test does not ask for it. */
+/** No waits, unless a test asks for them. */
 const quick = {
   HOLDFAST_COALESCE_MS: '0',
   HOLDFAST_WRITE_SPACING_MS: '0',
@@ -65,9 +65,9 @@ export interface AttemptJson {
   readonly late: boolean
 }
 
-export class GitHubPlace {
+export class ScenarioGitHub {
   readonly github: GitHubSimulator
-  readonly place: Place
+  readonly serverData: ServerData
   readonly #env: Readonly<Record<string, string>>
   #served: ServedSimulator | null
   #hook: WebhookSender | null = null
@@ -77,24 +77,24 @@ export class GitHubPlace {
   private constructor(
     github: GitHubSimulator,
     served: ServedSimulator,
-    place: Place,
+    serverData: ServerData,
     env: Readonly<Record<string, string>>,
   ) {
     this.github = github
-    this.place = place
+    this.serverData = serverData
     this.#served = served
     this.#env = env
     this.#port = Number(new URL(served.url).port)
   }
 
   static async open(
-    place: Place,
+    serverData: ServerData,
     options: GitHubSimulatorOptions = { tokens: [{ token, login: 'the-bot' }] },
     env: Readonly<Record<string, string>> = { GITHUB_TOKEN: token },
-  ): Promise<GitHubPlace> {
+  ): Promise<ScenarioGitHub> {
     const github = createGitHubSimulator(options)
     github.addRepository(repo)
-    return new GitHubPlace(github, await serveSimulator(github), place, env)
+    return new ScenarioGitHub(github, await serveSimulator(github), serverData, env)
   }
 
   get server(): Server {
@@ -106,9 +106,9 @@ export class GitHubPlace {
     return `http://127.0.0.1:${this.#port}`
   }
 
-  /** One after the other; what happens on GitHub is told to the one that runs. */
+  /** Starts the next server. The hook sends its webhooks to this one. */
   async start(env: Readonly<Record<string, string>> = {}): Promise<Server> {
-    this.#server = await Server.start(this.place, {
+    this.#server = await Server.start(this.serverData, {
       ...quick,
       GITHUB_WEBHOOK_SECRET: webhookSecret,
       GITHUB_API_URL: this.url,
@@ -126,7 +126,7 @@ export class GitHubPlace {
     return sendWebhooks(this.github, { url, secret: webhookSecret, ...(!ofApp && { repo }) })
   }
 
-  /** GitHub cannot be reached: nobody listens there. */
+  /** Makes GitHub unreachable: nothing listens on its port. */
   async goAway(): Promise<void> {
     await this.#served?.close()
     this.#served = null
@@ -156,7 +156,7 @@ export class GitHubPlace {
     return (await this.server.admin.run(id)) as AnchoredRun
   }
 
-  /** The one that was claimed last, once a webhook has made it. */
+  /** The newest run, once a webhook has started it. */
   async claimedRun(number: number, head = `head of ${number}`): Promise<AnchoredRun> {
     const runs = await until(
       () => this.runs(number),
@@ -183,7 +183,7 @@ export class GitHubPlace {
     return await this.delivery(found.find((each) => each.name === name)?.id ?? '')
   }
 
-  /** When nothing is left to send: every delivery is closed. */
+  /** Resolves when every delivery is closed. */
   async published(query = ''): Promise<readonly DeliveryJson[]> {
     return await until(
       () => this.deliveries(query),
@@ -191,7 +191,7 @@ export class GitHubPlace {
     )
   }
 
-  /** The one comment there is, once it says this. */
+  /** The only comment, once it contains this text. */
   async anchorSays(number: number, text: string): Promise<SimulatedComment> {
     const comments = await until(
       async () => this.github.comments(repo, number),
@@ -204,7 +204,7 @@ export class GitHubPlace {
     return only
   }
 
-  /** The states of a commit's status, once the last of them is this one. */
+  /** All states of a commit's status, once the last one is this. */
   async statusBecomes(head: string, state: string, named = context): Promise<readonly string[]> {
     return await until(
       async () => this.github.statuses(repo, sha(head), named).map((status) => status.state),
@@ -216,6 +216,6 @@ export class GitHubPlace {
     this.#hook?.close()
     await this.#server?.kill()
     await this.goAway()
-    await this.place.remove()
+    await this.serverData.remove()
   }
 }

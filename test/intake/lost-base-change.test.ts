@@ -1,6 +1,6 @@
 /**
- * Goal: a pull request that was given another base while nobody told us gets its run on that base
- * by catching up; a base branch that only moved on is no reason to work again.
+ * Goal: a pull request whose base changed in a lost event gets its run on the new base by catch-up.
+ * A base branch that only moved on starts no new work.
  * Method: whole servers on both databases, against a simulated GitHub that loses webhooks.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -28,14 +28,14 @@ describe.each(databases)('on %s, catching up', (database) => {
     world.lose('edited')
   })
 
-  it('takes up a change of the base that was never heard, once', async () => {
+  it('applies a lost change of the base, once', async () => {
     edit(dev)
     expect(await world.server.catchUp()).toMatchObject({ reconciled: 1 })
     expect(await runs()).toEqual(['d 100 pending', '0 100 superseded'])
     expect(await world.server.catchUp()).toMatchObject({ reconciled: 0 })
   })
 
-  it('takes it up although a label was heard after it', async () => {
+  it('applies it although a label arrived after it', async () => {
     edit(dev)
     world.then(() => world.github.labelAs('octocat', world.name, 1, 'urgent'))
     expect(await runs()).toEqual(['0 100 pending'])
@@ -44,7 +44,7 @@ describe.each(databases)('on %s, catching up', (database) => {
     expect(await world.server.catchUp()).toMatchObject({ reconciled: 0 })
   })
 
-  it('takes it up with a push that was not heard either', async () => {
+  it('applies it together with a lost push', async () => {
     world.lose('synchronize')
     edit(dev)
     world.push(1, 101)
@@ -53,7 +53,7 @@ describe.each(databases)('on %s, catching up', (database) => {
     expect(await world.server.catchUp()).toMatchObject({ reconciled: 0 })
   })
 
-  it('leaves alone what is still for the same branch, which moved on', async () => {
+  it('ignores a base branch that only moved on', async () => {
     edit({ baseSha: dev.baseSha })
     expect(await world.server.catchUp()).toMatchObject({ reconciled: 0 })
     expect(await runs()).toEqual(['0 100 pending'])

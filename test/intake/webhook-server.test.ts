@@ -1,19 +1,20 @@
 /**
- * Goal: at the door of a whole server: what a user's rule does to a payload changes no event's
- * identity, what a repeat is told does not depend on how far its first has got, and an event in
- * both `on` and `rerunOn` starts what was never run and runs again what is finished.
+ * Goal: how a whole server receives webhooks: a user's rule that changes a payload does not change
+ * the event's identity; the answer to a repeat does not depend on how far the first webhook is
+ * processed; and an event in both `on` and `rerunOn` starts what never ran and reruns what is
+ * finished.
  */
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
 import { completion, leaseRequest } from '../conformance/claims.ts'
-import { openDoor, type Door } from './door.ts'
+import { openWebhookServer, type WebhookServer } from './webhook-server.ts'
 import { atSecond, newThread } from './payloads.ts'
 import type { Webhook } from './webhook.ts'
 
-let door: Door
-afterEach(() => door.close())
+let server: WebhookServer
+afterEach(() => server.close())
 
-it('a rule that changes the payload makes no second event of it', async () => {
+it('a rule that changes the payload does not create a second event', async () => {
   let calls = 0
   const when = ({ payload }: { payload: { changes?: unknown; label?: unknown } }): boolean => {
     calls += 1
@@ -21,24 +22,24 @@ it('a rule that changes the payload makes no second event of it', async () => {
     payload.label = { name: `label ${calls}` }
     return true
   }
-  door = await openDoor({ runs: { odd: { on: { pull_request: ['opened'] }, when } } })
+  server = await openWebhookServer({ runs: { odd: { on: { pull_request: ['opened'] }, when } } })
   const thread = newThread()
   const answers = []
-  for (let n = 0; n < 3; n++) answers.push(await door.send(thread.on('opened', 'a', 1)))
+  for (let n = 0; n < 3; n++) answers.push(await server.send(thread.on('opened', 'a', 1)))
   expect(answers.map(({ body }) => body.decision)).toEqual(['accepted', 'duplicate', 'duplicate'])
-  await door.processed()
-  const { items } = await door.store.runs.list({}, { limit: 10, cursor: null })
+  await server.processed()
+  const { items } = await server.store.runs.list({}, { limit: 10, cursor: null })
   expect(items).toHaveLength(1)
 })
 
-it('every repeat is told the runs of the first, also while they are being made', async () => {
-  door = await openDoor()
+it('every repeat gets the runs of the first, also while they are being created', async () => {
+  server = await openWebhookServer()
   const thread = newThread()
   const webhook = { ...thread.on('opened', 'a', 1), guid: randomUUID() }
-  const answers = await Promise.all(Array.from({ length: 30 }, () => door.send(webhook)))
+  const answers = await Promise.all(Array.from({ length: 30 }, () => server.send(webhook)))
   const repeats = answers.filter(({ body }) => body.decision === 'duplicate')
   expect(repeats).toHaveLength(29)
-  const { items } = await door.store.runs.list({}, { limit: 10, cursor: null })
+  const { items } = await server.store.runs.list({}, { limit: 10, cursor: null })
   expect(items).toHaveLength(1)
   for (const { body } of repeats) expect(body.run_ids).toEqual([items[0]?.id])
 })
@@ -47,18 +48,18 @@ describe('an event in both `on` and `rerunOn`', () => {
   const pull_request = ['opened', 'labeled', 'synchronize']
   const both = { on: { pull_request }, rerunOn: { pull_request: ['labeled', 'synchronize'] } }
   const decided = async (webhook: Webhook) => {
-    await door.send(webhook)
-    const [newest] = await door.processed()
+    await server.send(webhook)
+    const [newest] = await server.processed()
     return newest?.outcomes
   }
   const finish = async (): Promise<void> => {
-    const leased = await door.store.runs.lease(leaseRequest({ types: ['both'] }), null)
+    const leased = await server.store.runs.lease(leaseRequest({ types: ['both'] }), null)
     if (leased === null) throw new Error('no run is pending')
-    await door.store.runs.complete(completion(leased, 'succeeded'), null)
+    await server.store.runs.complete(completion(leased, 'succeeded'), null)
   }
 
-  it('starts a run for a head that has none, and runs a finished one again', async () => {
-    door = await openDoor({ runs: { both } })
+  it('starts a run for a head that has none, and reruns a finished one', async () => {
+    server = await openWebhookServer({ runs: { both } })
     const { on } = newThread()
     expect(await decided(on('labeled', 'a', 1))).toMatchObject([{ reason: 'new' }])
     await finish()
@@ -67,10 +68,10 @@ describe('an event in both `on` and `rerunOn`', () => {
   })
 
   it('still gives its head an order: a late push to an older head starts nothing', async () => {
-    door = await openDoor({ runs: { both } })
+    server = await openWebhookServer({ runs: { both } })
     const { on, repo, repository, number } = newThread()
     expect(await decided(on('synchronize', 'b', 2))).toMatchObject([{ reason: 'new' }])
-    const [subject] = await door.store.runs.subjectsOf(repo, number, repository.id)
+    const [subject] = await server.store.runs.subjectsOf(repo, number, repository.id)
     expect(subject?.headAt).toBe(Date.parse(atSecond(2)))
     expect(await decided(on('synchronize', 'a', 1))).toMatchObject([{ result: 'ignored' }])
   })

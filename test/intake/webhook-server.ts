@@ -1,4 +1,6 @@
-/** A whole server in this process, over a real socket and a real SQLite file, for its webhooks. */
+/**
+ * A whole server in this process that receives webhooks, over a real socket and a real SQLite file.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { once } from 'node:events'
@@ -13,7 +15,7 @@ import type { Store } from '../../src/store.ts'
 import { loadSettings } from '../../src/settings/load-settings.ts'
 import { signed, webhookSecret, type Webhook } from './webhook.ts'
 
-export interface DoorAnswer {
+export interface WebhookAnswer {
   readonly status: number
   readonly body: {
     readonly inbox_id: string
@@ -23,20 +25,20 @@ export interface DoorAnswer {
   }
 }
 
-export interface Door {
-  /** Where webhooks go. */
+export interface WebhookServer {
+  /** The address for webhooks. */
   readonly url: string
   readonly store: Store
-  /** What was logged as a warning or worse. */
+  /** The log lines that are warnings or worse. */
   readonly complaints: readonly string[]
-  send(webhook: Webhook): Promise<DoorAnswer>
-  /** When nothing waits any more: every entry, newest first. */
+  send(webhook: Webhook): Promise<WebhookAnswer>
+  /** Waits until no entry waits. Returns all entries, newest first. */
   processed(): Promise<readonly InboxEntry[]>
   close(): Promise<void>
 }
 
-export async function openDoor(config: Config = {}): Promise<Door> {
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-door-'))
+export async function openWebhookServer(config: Config = {}): Promise<WebhookServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-webhooks-'))
   const env = { HOLDFAST_DATA_DIR: folder, HOLDFAST_PORT: '0' }
   const settings = await loadSettings({ env, cwd: folder, inline: config })
   const complaints: string[] = []
@@ -59,7 +61,7 @@ export async function openDoor(config: Config = {}): Promise<Door> {
       const [answer] = (await once(sent, 'response')) as [IncomingMessage]
       return {
         status: answer.statusCode ?? 0,
-        body: (await json(answer)) as DoorAnswer['body'],
+        body: (await json(answer)) as WebhookAnswer['body'],
       }
     },
     processed: () => allProcessed(app.store),

@@ -1,6 +1,6 @@
 /**
- * A publisher's hand on a store, without a GitHub: takes what is due, begins attempts, and says how
- * they ended, as a test wants it.
+ * A publisher that a test drives step by step, without a GitHub. The test leases what is due,
+ * begins attempts, and decides how each of them ends.
  */
 import { channelsByName } from '../../../src/channels/github-channels.ts'
 import type { BudgetLimits } from '../../../src/domain/outbox/budget.ts'
@@ -23,7 +23,7 @@ export const identity = 'token'
 
 let ids = 0
 
-/** As GitHub answers a write. */
+/** The end of an attempt that GitHub answered. */
 export const sentEnd = (over: { readonly providerId?: string } = {}): AttemptEnd => {
   ids += 1
   return {
@@ -42,7 +42,7 @@ export const noAnswer: AttemptEnd = {
   looks: 2,
 }
 
-export class OutboxHand {
+export class ManualPublisher {
   readonly #on: { readonly store: Store }
 
   constructor(on: { readonly store: Store }) {
@@ -53,7 +53,7 @@ export class OutboxHand {
     return this.#on.store
   }
 
-  /** By name, oldest target first. */
+  /** The deliveries of a run by their names. Of several with one name, the newest. */
   async of(runId: string): Promise<Readonly<Record<string, Delivery>>> {
     const page = { limit: 100, cursor: null }
     const { items } = await this.store.outbox.list({ runId }, page)
@@ -70,7 +70,7 @@ export class OutboxHand {
     return this.store.outbox.lease({ limit, progressMax: limit })
   }
 
-  /** What is due, leased; the one with this name. */
+  /** Leases everything that is due and returns the delivery with this name. */
   async leaseNamed(name: string): Promise<LeasedDelivery> {
     const found = (await this.lease()).find(({ delivery }) => delivery.name === name)
     if (found === undefined) throw new Error(`${name} is not due`)
@@ -112,7 +112,7 @@ export class OutboxHand {
     return await this.end(leased, await this.begun(leased), end)
   }
 
-  /** Everything that is due is sent. */
+  /** Sends everything that is due. */
   async publish(): Promise<void> {
     for (;;) {
       const due = await this.lease()
@@ -121,8 +121,8 @@ export class OutboxHand {
     }
   }
 
-  /** What the audit tells of a delivery, oldest first. */
-  async told(deliveryId: string): Promise<readonly string[]> {
+  /** The types of a delivery's audit rows, oldest first. */
+  async auditTypes(deliveryId: string): Promise<readonly string[]> {
     const { items } = await this.store.audit.list({ deliveryId }, { limit: 1000, cursor: null })
     return items.toReversed().map(({ type }) => type)
   }

@@ -1,4 +1,4 @@
-/** Where a server of a scenario keeps its data: a folder of its own, and a database of its own. */
+/** Where a server of a scenario keeps its data: its own folder and its own database. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,19 +6,19 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { freshDatabase } from '../postgres/fresh-database.ts'
 
-export interface Place {
+export interface ServerData {
   readonly folder: string
   readonly env: Readonly<Record<string, string>>
-  /** Runs a statement past the server, to bring about what only time or an accident would. */
+  /** Runs a statement directly on the database, to cause what only time or an accident would. */
   tamper(statement: string): Promise<void>
   remove(): Promise<void>
 }
 
-export type MakePlace = () => Promise<Place>
+export type MakeServerData = () => Promise<ServerData>
 
 const newFolder = (): string => mkdtempSync(join(tmpdir(), 'holdfast-scenario-'))
 
-async function onSqlite(): Promise<Place> {
+async function onSqlite(): Promise<ServerData> {
   const folder = newFolder()
   return {
     folder,
@@ -32,7 +32,7 @@ async function onSqlite(): Promise<Place> {
   }
 }
 
-export async function onPostgres(): Promise<Place> {
+export async function onPostgres(): Promise<ServerData> {
   const folder = newFolder()
   const database = await freshDatabase()
   return {
@@ -51,13 +51,13 @@ export async function onPostgres(): Promise<Place> {
   }
 }
 
-export const databases: readonly { readonly name: string; readonly makePlace: MakePlace }[] = [
-  { name: 'SQLite', makePlace: onSqlite },
-  { name: 'PostgreSQL', makePlace: onPostgres },
+export const databases: readonly { readonly name: string; readonly makeData: MakeServerData }[] = [
+  { name: 'SQLite', makeData: onSqlite },
+  { name: 'PostgreSQL', makeData: onPostgres },
 ]
 
-/** For scenarios in which nothing may happen by itself: no run of a server there shows anywhere. */
-export function publishNothing({ folder }: Place): void {
+/** For scenarios in which the server must publish nothing. */
+export function publishNothing({ folder }: ServerData): void {
   const config = 'export default { runs: { review: { anchor: false, status: false } } }\n'
   writeFileSync(join(folder, 'holdfast.config.ts'), config)
 }
