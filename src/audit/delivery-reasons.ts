@@ -9,7 +9,7 @@ import { cleanText, quoted } from './why/names.ts'
 
 /** Facts about a waiting delivery that make the text more exact. */
 export interface WaitDetails {
-  /** The last error. */
+  /** The last error; see also `errorOfWait`. */
   readonly error?: string | null
   /** When it is tried next: `now`, or `at 12:05:00 UTC`. */
   readonly next?: string
@@ -26,10 +26,14 @@ export const waitWords: Readonly<Record<DeliveryWait, (details: WaitDetails) => 
   order: ({ before = 'an earlier message of its run' }) => `sent after ${before}`,
   leased: () => 'being sent now',
   backoff: ({ next, ...details }) => {
-    const failed = `the last try failed${errorWords(details)}`
+    const failed = failedWords(details)
     return next === undefined ? `${failed}; it is tried again` : `${failed}; next try ${next}`
   },
-  budget: ({ limit = 'no more may be written to GitHub for now' }) => limit,
+  // The failure comes first: it is the cause that people need.
+  budget: ({ limit, error = null }) => {
+    if (error === null) return limit ?? 'no more may be written to GitHub for now'
+    return `${failedWords({ error })}; ${limit ?? 'it is tried again when the budget allows it'}`
+  },
   in_doubt: ({ next, isLost = false, ...details }) => {
     const what = isLost ? 'GitHub says that it was deleted' : 'it is not known whether it arrived'
     const check = next === undefined ? 'Holdfast checks GitHub' : `Holdfast checks GitHub ${next}`
@@ -39,8 +43,17 @@ export const waitWords: Readonly<Record<DeliveryWait, (details: WaitDetails) => 
   no_address: () => 'its recipient has no address on this channel',
 }
 
+const failedWords = (details: WaitDetails): string => `the last try failed${errorWords(details)}`
+
 const errorWords = ({ error = null }: WaitDetails): string =>
   error === null ? '' : ` (${cleanText(error)})`
+
+/**
+ * The error that explains a wait. A delivery that waits for a budget may have the error of an older
+ * version, so there it counts only after a failed try.
+ */
+export const errorOfWait = (wait: DeliveryWait, error: string | null, tries: number) =>
+  wait === 'budget' && tries === 0 ? null : error
 
 /** What Holdfast does after it has looked for a delivery in doubt. */
 export const afterCheck = (isLost: boolean): string =>

@@ -102,7 +102,7 @@ describe('every state, in both languages', () => {
     ],
     [
       'worker_lost',
-      ['### 🔌 review: worker lost', 'Whoever worked on it fell silent, so there is no result.'],
+      ['### 🔌 review: worker lost', 'The worker stopped answering, so there is no result.'],
       ['### 🔌 review: исполнитель потерян', 'Исполнитель перестал отвечать, результата нет.'],
     ],
     [

@@ -126,6 +126,7 @@ const deliveryFields = {
   name: z.string().describe('`anchor`, `status`, `check`, or what its run called it.'),
   target: z.string().describe('What it is about: `acme/widgets#5`, or a commit and its context.'),
   run_id: optionalText.describe('The run that publishes it; null for a message without a run.'),
+  type: optionalText.describe('The type of that run; null if there is none.'),
   task_id: optionalText.describe('Always null so far.'),
   round: z.int().describe('The round of the run.'),
   version: z

@@ -9,7 +9,7 @@ import type { Paged, Store, StorePart } from '../store.ts'
 import type { BudgetView, DeliveryView, DeliveryWithAttemptsView } from './deliveries.ts'
 import { maybeTime, timeView } from './answers.ts'
 
-type DeliveryStore = StorePart<{ repositories: 'names' }> & Pick<Store, 'now'>
+type DeliveryStore = StorePart<{ repositories: 'names'; runs: 'types' }> & Pick<Store, 'now'>
 
 export async function deliveryPage(store: DeliveryStore, page: Paged<Delivery>) {
   const names = await namesOf(store, page.items)
@@ -24,12 +24,17 @@ export async function oneDelivery(store: DeliveryStore, item: Delivery): Promise
   return deliveryView(item, await namesOf(store, [item]), store.now())
 }
 
-function namesOf(
-  store: DeliveryStore,
-  items: readonly Delivery[],
-): Promise<ReadonlyMap<string, string>> {
+interface Names {
+  readonly repositories: ReadonlyMap<string, string>
+  /** By the id of the run. */
+  readonly types: ReadonlyMap<string, string>
+}
+
+async function namesOf(store: DeliveryStore, items: readonly Delivery[]): Promise<Names> {
   const ids = items.map(({ repositoryId }) => repositoryId).filter((id) => id !== null)
-  return store.repositories.names(ids)
+  const runIds = items.map(({ runId }) => runId).filter((id) => id !== null)
+  const repositories = await store.repositories.names(ids)
+  return { repositories, types: await store.runs.types(runIds) }
 }
 
 export async function deliveryWithAttempts(
@@ -44,16 +49,12 @@ export async function deliveryWithAttempts(
   }
 }
 
-function deliveryView(
-  item: Delivery,
-  names: ReadonlyMap<string, string>,
-  now: number,
-): DeliveryView {
+function deliveryView(item: Delivery, { repositories, types }: Names, now: number): DeliveryView {
   const { protocol } = item
   const plannedReads = protocol.settle ?? protocol.scan
   const { repositoryId } = item
   const repo =
-    repositoryId === null ? null : (names.get(repositoryId) ?? 'a repository that is gone')
+    repositoryId === null ? null : (repositories.get(repositoryId) ?? 'a repository that is gone')
   return {
     id: item.id,
     channel: item.channel,
@@ -61,6 +62,7 @@ function deliveryView(
     name: item.name,
     target: targetText(item, channelsByName.of(item.channel), repo),
     run_id: item.runId,
+    type: types.get(item.runId ?? '') ?? null,
     task_id: null,
     round: item.round,
     version: { fence: item.versionFence, seq: item.versionSeq },

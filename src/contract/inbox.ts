@@ -57,7 +57,9 @@ const entryFields = {
   sender: z
     .string()
     .nullable()
-    .describe('Login of the account that caused it; null for a deleted account.'),
+    .describe(
+      'Login of the account that caused it; null for a deleted account, or if GitHub names none.',
+    ),
   state: z
     .enum(inboxStates)
     .describe(

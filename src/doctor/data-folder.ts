@@ -4,7 +4,12 @@ import { access, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import { isDenied } from '../settings/data-folder/denied.ts'
-import { unsafeDatabaseFile } from '../settings/data-folder/folders.ts'
+import {
+  isSharedByDesign,
+  modeText,
+  sharedFolderRemedy,
+  unsafeDatabaseFile,
+} from '../settings/data-folder/folders.ts'
 import { options } from '../settings/options/options.ts'
 import { secretFileNames } from '../settings/data-folder/server-secrets.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -42,7 +47,9 @@ export async function checkDataFolder({ dataDir }: Settings): Promise<readonly F
     problem(
       'data_folder',
       `${dataDir} has mode ${modeText(mode)}, so others can read it. No server starts with it.`,
-      `Fix it: chmod 700 ${dataDir}`,
+      isSharedByDesign(mode)
+        ? sharedFolderRemedy(dataDir, 'the data', `${options.dataDir.env}=PATH`)
+        : `Fix it: chmod 700 ${dataDir}`,
     ),
   ]
 }
@@ -93,7 +100,7 @@ function freeText(bytes: number): string {
 /** Returns null if the file is missing. */
 async function modeOf(path: string): Promise<number | null> {
   try {
-    return (await stat(path)).mode & 0o777
+    return (await stat(path)).mode
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw error
@@ -113,8 +120,4 @@ async function unlessDenied<T>(found: Promise<T>): Promise<T | null> {
 /** Windows has no such modes and reports everything as open to everybody. */
 function isClosed(mode: number): boolean {
   return process.platform === 'win32' || (mode & 0o077) === 0
-}
-
-function modeText(mode: number): string {
-  return `0${mode.toString(8).padStart(3, '0')}`
 }

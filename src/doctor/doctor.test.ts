@@ -234,6 +234,8 @@ describe('files', () => {
     expect(of('admin_token')?.remedy).toContain(`chmod 600 ${token}`)
     expect(of('data_folder')).toMatchObject({ level: 'problem' })
     expect(of('data_folder')?.remedy).toContain('chmod 700')
+    chmodSync(join(cwd, 'data'), 0o1777)
+    expect((await findings()).of('data_folder')?.remedy).toContain('in a folder of its own')
     chmodSync(token, 0o600)
     expect((await findings()).levels['admin_token']).toBe('ok')
   })

@@ -31,7 +31,7 @@ export interface OperationPorts {
 
 export type OperationStore = StorePart<{
   inbox: 'body'
-  runs: 'reportStatus'
+  runs: 'reportStatus' | 'types'
   repositories: 'names' | 'getByName'
 }> &
   Pick<Store, 'tokens'> &

@@ -39,6 +39,8 @@ export interface RunStore {
   reportStatus(request: ReportRequest, idempotencyKey: IdempotencyKey | null): Promise<Run>
 
   get(id: string): Promise<Run | null>
+  /** The types of these runs, by id, without purged runs; one query. */
+  types(ids: readonly string[]): Promise<ReadonlyMap<string, string>>
   subject(id: string): Promise<Subject | null>
   /**
    * The subjects of a pull request, one per run type: at most ten, last used first. If GitHub's id

@@ -40,6 +40,7 @@ const deliveryOnTheWire = {
   name: 'status',
   target: 'acme/widgets@bbbbbbb holdfast/review',
   run_id: theRunId,
+  type: 'review',
   task_id: null,
   round: 1,
   version: { fence: 7, seq: 2 },

@@ -14,7 +14,7 @@ import type { Intake } from '../../src/intake/intake.ts'
 import { isSignedBy } from '../../src/intake/events/signature.ts'
 import type { ClaimRequest, Runs } from '../../src/runs/runs.ts'
 import { hashSecret, leaseToken, runToken } from '../../src/secrets.ts'
-import type { IdempotencyKey, StoredToken, StoreVitals } from '../../src/store.ts'
+import type { IdempotencyKey, StoredToken } from '../../src/store.ts'
 import type { Refusals } from '../../src/store/token-store.ts'
 import { startedAt, theRunId } from './fake-facts.ts'
 import { fakeOutbox } from './fake-outbox.ts'
@@ -271,14 +271,6 @@ async function held(state: State, signal: AbortSignal | undefined): Promise<void
   })
 }
 
-const none = { count: 0, more: false }
-const servedNow: StoreVitals = {
-  mode: 'sandbox',
-  aliveAt: startedAt,
-  pending: { ...none, oldestAt: null, types: [] },
-  overdue: none,
-}
-
 function fakeStore(state: State): HttpStore {
   const check = (): void => {
     if (state.failure !== null) throw state.failure
@@ -286,7 +278,7 @@ function fakeStore(state: State): HttpStore {
   return {
     outbox: fakeOutbox(state),
     now: () => startedAt,
-    upkeep: { vitals: async () => servedNow },
+    upkeep: { servedAt: async () => startedAt },
     tokens: fakeTokens(state),
     async ping() {
       check()
@@ -344,6 +336,10 @@ function fakeRunReads(state: State, check: () => void): HttpStore['runs'] {
     async get(id) {
       check()
       return id === state.run.id ? state.run : null
+    },
+    async types(ids) {
+      check()
+      return new Map(ids.map((id) => [id, state.run.type]))
     },
     async subject() {
       check()

@@ -9,7 +9,13 @@ import { isOpen, waitOf } from '../../domain/outbox/delivery.ts'
 import { identityOfQueue } from '../../domain/outbox/queue.ts'
 import { lastDeadlineOf } from '../../domain/outbox/schedule.ts'
 import { isServedRecently } from '../../domain/served.ts'
-import { afterCheck, failedBecause, skippedBecause, waitWords } from '../delivery-reasons.ts'
+import {
+  afterCheck,
+  errorOfWait,
+  failedBecause,
+  skippedBecause,
+  waitWords,
+} from '../delivery-reasons.ts'
 import { deliveryName, lastSeen, stateShown } from './delivery-words.ts'
 import type { Facts } from './facts.ts'
 import { atStart, cleanText, timeWords } from './names.ts'
@@ -20,6 +26,7 @@ export function shownWords(facts: Facts): string[] {
   const others = facts.deliveries.filter((delivery) => !isShown(delivery, facts))
   const names = shown.map(shownName)
   return [
+    ...(isNeverServed(facts) ? [`GitHub shows nothing of it: ${noServerWords(facts)}`] : []),
     ...(names.length === 0 ? [] : [`GitHub shows ${joinNames(names)}`]),
     ...joinStates(others.map((delivery) => stateOf(delivery, facts))),
   ]
@@ -126,13 +133,13 @@ export const isHeld = (delivery: Delivery): boolean => isOpen(delivery) && deliv
 
 function waitText(delivery: Delivery, facts: Facts): string {
   const { now, servedAt } = facts
-  const { dueAt, errorText: error, protocol } = delivery
+  const { dueAt, errorText, tries, protocol } = delivery
   const wait = waitOf(delivery, now) ?? 'due'
   if (wait === 'due' && !isServedRecently(servedAt, now)) {
-    return `only a server publishes, and ${absenceWords(facts)}`
+    return noServerWords(facts)
   }
   return waitWords[wait]({
-    error,
+    error: errorOfWait(wait, errorText, tries),
     next: dueAt === null || dueAt <= now ? 'now' : `at ${timeWords(dueAt, now)}`,
     isLost: protocol.lost !== undefined,
     ...(wait === 'order' && { before: beforeWords(delivery, facts) }),
@@ -159,9 +166,11 @@ function budgetWords(delivery: Delivery, facts: Facts): string {
   const name = budget === null ? 'this account' : cleanText(budget.identity, 80)
   const { blockedUntil = null, blockedReason = null } = budget ?? {}
   if (blockedUntil === null || blockedUntil <= now) {
-    return isBehindOthers(delivery, now)
-      ? `other writes by ${name} are sent before it`
-      : `the budget of ${name} allows it at ${timeWords(delivery.dueAt ?? now, now)}`
+    const at = timeWords(delivery.dueAt ?? now, now)
+    if (isBehindOthers(delivery, now)) return `other writes by ${name} are sent before it`
+    return hasFailed(delivery)
+      ? `next try at ${at}, when the budget of ${name} allows it`
+      : `the budget of ${name} allows it at ${at}`
   }
   const reason = blockedReason === null ? '' : ` (${cleanText(blockedReason)})`
   const until = `GitHub asked ${name} to wait until ${timeWords(blockedUntil, now)}${reason}`
@@ -171,16 +180,27 @@ function budgetWords(delivery: Delivery, facts: Facts): string {
     : `${until}. Fails at ${timeWords(failsAt, now)} unless the block is removed before`
 }
 
+/** Its last try failed, so it waits to be tried again. */
+const hasFailed = ({ tries, errorText }: Delivery): boolean => tries > 0 && errorText !== null
+
 /** When a delivery fails, if that is before its identity may write again. */
 function failsBefore(blockedUntil: number, delivery: Delivery, { rules }: Facts): number | null {
   const failsAt = lastDeadlineOf(delivery, rules)
   return failsAt < blockedUntil ? failsAt : null
 }
 
-function absenceWords({ servedAt, now }: Facts): string {
-  if (servedAt === null) return 'no server has used this database yet'
-  return `no server was active since ${timeWords(servedAt, now)}`
+function noServerWords({ servedAt, now }: Facts): string {
+  const only = 'only a server publishes, and no server'
+  if (servedAt === null) return `${only} has used this database yet`
+  return `${only} was active since ${timeWords(servedAt, now)}`
 }
+
+/**
+ * Without a server, the library announces nothing, so there is no delivery that could say why
+ * GitHub shows nothing.
+ */
+export const isNeverServed = ({ servedAt, deliveries, subjects }: Facts): boolean =>
+  servedAt === null && deliveries.length === 0 && subjects.some(({ run }) => run?.repo != null)
 
 /** Its identity may write, but it is not its turn yet. */
 const isBehindOthers = ({ queue, dueAt }: Delivery, now: number): boolean =>
@@ -240,7 +260,7 @@ function awaitedWords(name: string, delivery: Delivery, facts: Facts): string {
     case 'leased':
       return `GitHub's answer about ${name}`
     case 'backoff':
-      return `the next try to send ${name} (try ${delivery.tries + 1})`
+      return nextTryWords(name, delivery)
     case 'budget':
       return roomWords(name, delivery, facts)
     case 'in_doubt':
@@ -256,12 +276,17 @@ function awaitedWords(name: string, delivery: Delivery, facts: Facts): string {
   }
 }
 
+const nextTryWords = (name: string, { tries }: Delivery): string =>
+  `the next try to send ${name} (try ${tries + 1})`
+
 function roomWords(name: string, delivery: Delivery, facts: Facts): string {
   const budget = budgetOf(delivery, facts)
   const { blockedUntil } = budget ?? {}
   const whose = budget === null ? '' : ` of ${cleanText(budget.identity, 80)}`
   if (blockedUntil == null || blockedUntil <= facts.now) {
-    return `room for ${name} in the write budget${whose}`
+    return hasFailed(delivery)
+      ? `${nextTryWords(name, delivery)}, when the write budget${whose} has room`
+      : `room for ${name} in the write budget${whose}`
   }
   const block = `the end of GitHub's limit${whose}, to send ${name}`
   if (failsBefore(blockedUntil, delivery, facts) === null) return block

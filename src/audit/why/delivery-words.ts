@@ -7,8 +7,18 @@ import { channelsByName, wordsByChannel } from '../../channels/github-channels.t
 import type { AuditRow, AuditType } from '../../domain/audit.ts'
 import type { Content } from '../../domain/outbox/channel-declaration.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
+import type { Run } from '../../domain/run.ts'
 import { failedBecause, skippedBecause } from '../delivery-reasons.ts'
-import { atStart, counted, numberOf, cleanText, quoted, shortSha, textOf } from './names.ts'
+import {
+  atStart,
+  counted,
+  numberOf,
+  cleanText,
+  quoted,
+  shortSha,
+  textOf,
+  typeWords,
+} from './names.ts'
 
 type Words = (row: AuditRow, about: DeliveryAbout) => string
 
@@ -22,7 +32,23 @@ interface DeliveryAbout {
 export type NamedDelivery = Pick<
   Delivery,
   'id' | 'channel' | 'name' | 'content' | 'sha' | 'versionFence' | 'versionSeq'
->
+> & {
+  /** The type of its run, if there are outputs of several types to tell apart. */
+  readonly runType?: string
+}
+
+/** Adds the types of their runs if the runs have several. */
+export function withRunTypes(
+  deliveries: readonly Delivery[],
+  runs: readonly Run[],
+): readonly (Delivery & NamedDelivery)[] {
+  if (new Set(runs.map(({ type }) => type)).size < 2) return deliveries
+  const types = new Map(runs.map(({ id, type }) => [id, type]))
+  return deliveries.map((delivery) => {
+    const runType = types.get(delivery.runId ?? '')
+    return runType === undefined ? delivery : { ...delivery, runType }
+  })
+}
 
 type DeliveryType = Extract<
   AuditType,
@@ -121,7 +147,8 @@ function sent(row: AuditRow, { delivery }: DeliveryAbout): string {
   const id = textOf(row, 'provider_id')
   const isEdit = textOf(row, 'action') === 'edit'
   const channel = delivery?.channel ?? textOf(row, 'channel') ?? ''
-  const name = withoutArticle(delivery === null ? what(row, delivery) : deliveryName(delivery))
+  const name = withoutArticle(delivery === null ? what(row, delivery) : nameWithoutType(delivery))
+  const ofType = delivery === null ? '' : ofRunType(delivery)
   const shown = newestContent(row, delivery)
   switch (wordsByChannel.get(channel)?.sentAs) {
     case 'state': {
@@ -129,10 +156,10 @@ function sent(row: AuditRow, { delivery }: DeliveryAbout): string {
       return state === null ? name : `${name}: ${cleanText(state, 40)}`
     }
     case 'set or removed':
-      return `${name} ${shown?.['present'] === false ? 'removed' : 'set'}`
+      return `${name}${ofType} ${shown?.['present'] === false ? 'removed' : 'set'}`
     default: {
       const which = name === 'comment' && id !== null ? `comment ${cleanText(id, 60)}` : name
-      return `${which} ${isEdit ? 'updated' : 'created'}`
+      return `${which}${ofType} ${isEdit ? 'updated' : 'created'}`
     }
   }
 }
@@ -187,7 +214,16 @@ function seenIn({ type, data: { shows } }: AuditRow): LastSeen {
 }
 
 /** `the comment`, `the commit status holdfast/review on 9c1185a`, `the review findings` */
-export function deliveryName({ channel, name, content, sha }: NamedDelivery): string {
+export const deliveryName = (delivery: NamedDelivery): string =>
+  `${nameWithoutType(delivery)}${ofRunType(delivery)}`
+
+/** ` of lint`. The name of a status or check run already tells its type. */
+function ofRunType({ channel, runType }: NamedDelivery): string {
+  const isOnCommit = channelsByName.of(channel).place === 'commit'
+  return runType === undefined || isOnCommit ? '' : ` of ${typeWords({ type: runType })}`
+}
+
+function nameWithoutType({ channel, name, content, sha }: NamedDelivery): string {
   const { place, titleOf, announcement, repeatWhenHidden } = channelsByName.of(channel)
   const { noun = 'message', isQuoted = false } = wordsByChannel.get(channel) ?? {}
   // The check run of another run was shown instead, so the result was published once more.

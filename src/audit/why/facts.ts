@@ -7,13 +7,13 @@ import type { AuditRow } from '../../domain/audit.ts'
 import type { InboxEntry } from '../../domain/inbox.ts'
 import type { Budget } from '../../domain/outbox/budget.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
-import { isOpen } from '../../domain/outbox/delivery.ts'
 import type { PublishingRules } from '../../domain/outbox/schedule.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
 import type { OutboxStore } from '../../store/outbox-store.ts'
 import type { Store, StorePart } from '../../store.ts'
 import { readSignatures } from '../refused-signatures.ts'
+import { withRunTypes } from './delivery-words.ts'
 import { textOf } from './names.ts'
 import type { NamedWebhookStore, StoryPlace } from './named-webhooks.ts'
 import { noNamedWebhooks, readNamedWebhooks } from './named-webhooks.ts'
@@ -23,7 +23,7 @@ export type WhyStore = StorePart<{
   audit: 'list' | 'get'
   inbox: 'get' | 'list'
   repositories: 'names'
-  upkeep: 'vitals'
+  upkeep: 'servedAt'
   tokens: 'get'
 }> &
   NamedWebhookStore &
@@ -79,7 +79,7 @@ export interface Facts {
   readonly isOfOneDelivery: boolean
   /** Refused signatures that still matter. They are read only if nothing else is known. */
   readonly refusals: readonly AuditRow[]
-  /** When a server was last active; null if never. It is read only if a delivery is open. */
+  /** When a server was last active; null if never. */
   readonly servedAt: number | null
   readonly rules: PublishingRules
   /** Names of the tokens in the audit, by id, without deleted ones. */
@@ -247,7 +247,7 @@ export async function readDelivery(store: WhyStore, id: string): Promise<Facts |
     deliveries,
     messagesBefore: await messagesBefore(store, deliveries),
     budgets: await budgetsFor(store, deliveries),
-    servedAt: await servedAtFor(store, deliveries),
+    servedAt: await store.upkeep.servedAt(),
     rules: store.outbox.rules,
     isOfOneDelivery: true,
     now: store.now(),
@@ -273,13 +273,6 @@ async function budgetsFor(
   deliveries: readonly Delivery[],
 ): Promise<readonly Budget[]> {
   return deliveries.some(({ wait }) => wait === 'budget') ? await store.outbox.budgets() : []
-}
-
-async function servedAtFor(
-  store: WhyStore,
-  deliveries: readonly Delivery[],
-): Promise<number | null> {
-  return deliveries.some(isOpen) ? (await store.upkeep.vitals()).aliveAt : null
 }
 
 /** The facts that `withAudit` adds. */
@@ -324,10 +317,11 @@ async function withAudit(store: WhyStore, { ids, place, ...read }: ReadSoFar): P
     rows,
     tokenNames: await tokenNames(store, rows),
     cut: read.cut || isCut,
-    otherDeliveries: await furtherDeliveries(store, rows, read.deliveries),
+    deliveries: withRunTypes(read.deliveries, read.runs),
+    otherDeliveries: withRunTypes(await furtherDeliveries(store, rows, read.deliveries), read.runs),
     messagesBefore: await messagesBefore(store, read.deliveries),
     budgets: await budgetsFor(store, read.deliveries),
-    servedAt: await servedAtFor(store, read.deliveries),
+    servedAt: await store.upkeep.servedAt(),
     rules: store.outbox.rules,
     refusals: [],
     isOfOneDelivery: false,

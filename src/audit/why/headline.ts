@@ -196,7 +196,11 @@ export function webhookWords(entry: InboxEntry, { now, runs }: Facts): string {
     return `${when}. It could not be decided${why}`
   }
   if (entry.decision === 'ignored') {
-    const reason = decisive ?? { reason: entry.reason ?? 'refused', result: null }
+    const reason = decisive ?? {
+      reason: entry.reason ?? 'refused',
+      result: null,
+      event: entry.event,
+    }
     return `${when}. Nothing was started, because ${becauseWords(reason)}`
   }
   const led = entry.outcomes.flatMap((outcome) => ledTo(outcome, runs))

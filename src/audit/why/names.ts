@@ -83,8 +83,10 @@ export const atStart = (words: string): string =>
     return `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`
   })
 
+/** GitHub calls the user of a deleted account `ghost`. */
 export function senderWords(sender: string | null): string {
-  return sender === null || sender === 'ghost' ? 'a deleted account' : cleanText(sender, 60)
+  if (sender === null) return 'somebody'
+  return sender === 'ghost' ? 'a deleted account' : cleanText(sender, 60)
 }
 
 export const workerWords = (worker: string | null): string =>

@@ -153,7 +153,8 @@ function arrival(row: AuditRow): string {
 
 function because(row: AuditRow): string {
   const reason = textOf(row, 'reason')
-  return reason === null ? 'of a reason that is not known' : becauseWords({ reason, result: null })
+  if (reason === null) return 'of a reason that is not known'
+  return becauseWords({ reason, result: null, event: textOf(row, 'event') })
 }
 
 export interface ClaimAbout {

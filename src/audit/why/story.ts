@@ -16,7 +16,7 @@ import { isLeftOut, publishedTypes } from './delivery-words.ts'
 import type { Facts } from './facts.ts'
 import { actorWords, atStart, counted, cleanText, runWords, textOf, typeWords } from './names.ts'
 import { decisionTypes, isArrival, RowLinks } from './row-links.ts'
-import { claimDefaults, claimWords, isClaimReason, rowWords, ruleWords } from './row-words.ts'
+import { claimDefaults, claimWords, isClaimReason, rowWords } from './row-words.ts'
 import type { EventSummary } from './webhook-words.ts'
 import {
   becauseWords,
@@ -304,9 +304,6 @@ export function outcomeWords(outcome: TypeOutcome): string {
     return `${runIds.join(', ')} cancelled, because the pull request was closed`
   }
   if (result === 'failed') return `it could not be decided, because ${becauseWords(outcome)}`
-  if (result === 'skipped' && reason !== 'filtered') {
-    return `nothing was started, because ${ruleWords(reason)}`
-  }
   return `nothing was started, because ${becauseWords(outcome)}`
 }
 

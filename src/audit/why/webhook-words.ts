@@ -4,13 +4,15 @@
  */
 import type { AuditRow } from '../../domain/audit.ts'
 import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
-import { atStart, cleanText, quoted, senderWords, textOf } from './names.ts'
+import { startingEvents } from '../../domain/starting-events.ts'
+import { atStart, cleanText, quoted, senderWords, textOf, typeWords } from './names.ts'
 
 /** What happened on GitHub, and who did it. */
 export interface EventSummary {
   /** Null if only the action is known. */
   readonly event: string | null
   readonly action: string | null
+  /** Null for a deleted account, and if GitHub named nobody. */
   readonly sender: string | null
 }
 
@@ -47,10 +49,10 @@ export function eventWords({ event, action, sender }: EventSummary): string {
   const found = event === 'reconcile' ? shownWithoutWebhook[action ?? ''] : undefined
   if (found !== undefined) return found
   const text = eventTexts[`${event ?? 'pull_request'} ${action ?? ''}`]
-  const who = senderWords(sender)
-  if (text !== undefined) return atStart(`${who} ${text}`)
+  if (text !== undefined) return atStart(`${senderWords(sender)} ${text}`)
   const name = [event, action && `(${action})`].filter((part) => part).join(' ')
-  return `GitHub sent ${cleanText(name) || 'an event'} by ${who}`
+  const by = sender === null ? '' : ` by ${senderWords(sender)}`
+  return `GitHub sent ${cleanText(name) || 'an event'}${by}`
 }
 
 export function eventOfEntry(entry: InboxEntry): EventSummary {
@@ -187,25 +189,45 @@ export const intakeReasons: Readonly<Record<string, IntakeReason>> = {
   refused: { because: 'the claim was refused' },
 }
 
+const noRuns: IntakeReason = { because: 'this version has no runs for this event' }
+
 /** The reason of one run type, or of an event that no run type listens to. */
 export type WebhookReason = Pick<TypeOutcome, 'reason' | 'detail'> & {
   readonly result: string | null
+  /** Named in the words, if it is given. */
+  readonly type?: string
+  readonly event?: string | null
 }
 
-export function reasonOf({ result, reason }: WebhookReason): IntakeReason {
+export function reasonOf({ result, reason, type, event }: WebhookReason): IntakeReason {
   // The text of a rule may be the same as one of our reasons.
   const isOwn =
     Object.hasOwn(intakeReasons, reason) && (result !== 'skipped' || reason === 'filtered')
   const own = isOwn ? intakeReasons[reason] : undefined
-  if (own !== undefined) return own
+  if (reason === 'no-trigger' && isOwn && !mayStart(event)) return noRuns
+  if (own !== undefined) return type === undefined ? own : withType(own, type)
   if (/^repository-[a-z_]+$/.test(reason)) {
     return { because: 'it is about the repository, not about a pull request' }
   }
+  const runType = type === undefined ? 'the run type' : runTypeWords(type)
   return {
-    because: `the rule (when) of the run type said ${quoted(reason)}`,
-    remedy: 'If it should start runs: change what the rule refuses, or "when" of the run type',
+    because: `the rule (when) of ${runType} said ${quoted(reason)}`,
+    remedy: `If it should start runs: change what the rule refuses, or "when" of ${runType}`,
     replay: true,
   }
+}
+
+const mayStart = (event: string | null | undefined): boolean =>
+  event == null || startingEvents.includes(event)
+
+const runTypeWords = (type: string): string => `the run type ${typeWords({ type })}`
+
+/** Names the run type where the words are about it. */
+function withType(reason: IntakeReason, type: string): IntakeReason {
+  const name = (text: string): string =>
+    text.replace(/\b(the|this) run type\b/, () => runTypeWords(type))
+  const { because, remedy } = reason
+  return { ...reason, because: name(because), ...(remedy && { remedy: name(remedy) }) }
 }
 
 /** With details, if there are any: `… (mona has the role read; write is needed)`. */
@@ -219,7 +241,7 @@ export function nothingWords(row: AuditRow): string {
   const reason = textOf(row, 'reason')
   if (reason === null) return 'nothing had to be done'
   const what = row.type === 'webhook.failed' ? 'it could not be decided' : 'nothing was started'
-  return `${what}, because ${becauseWords({ reason, result: null })}`
+  return `${what}, because ${becauseWords({ reason, result: null, event: textOf(row, 'event') })}`
 }
 
 /** With details from the entry, if the entry still has this decision. */

@@ -10,8 +10,9 @@ import { unverifiedMarker } from '../../domain/outbox/protocol/after-look.ts'
 import type { Run } from '../../domain/run.ts'
 import { furtherLeases, isActive } from '../../domain/run.ts'
 import { isServedRecently } from '../../domain/served.ts'
+import { lastHolder, rerunOfCaller } from '../last-holder.ts'
 import type { Awaited } from './delivery-state.ts'
-import { awaitedDeliveries, budgetOf, isHeld } from './delivery-state.ts'
+import { awaitedDeliveries, budgetOf, isHeld, isNeverServed } from './delivery-state.ts'
 import { deliveryName } from './delivery-words.ts'
 import type { Facts, SubjectFacts } from './facts.ts'
 import { decisiveWebhook } from './facts.ts'
@@ -145,13 +146,14 @@ export const actionsForUnknown = ({ refusals }: Facts): readonly Action[] => [
   { text: 'See what GitHub sent last', command: 'holdfast inbox list' },
 ]
 
-function actionsOfSubject(one: SubjectFacts, { onlyRunId, now }: Facts): Action[] {
+function actionsOfSubject(one: SubjectFacts, facts: Facts): Action[] {
   const { run, ahead, subject } = one
+  const { onlyRunId } = facts
   if (run === null) return []
   const actions: Action[] = []
   if (run.state === 'pending' && run.availableAt !== null) actions.push(startAWorker(run))
   // A run that has not started needs no rerun.
-  if (run.state !== 'pending' && mayRerun(one)) actions.push(rerun(run, now))
+  if (run.state !== 'pending' && mayRerun(one)) actions.push(rerun(run, facts))
   if (isActive(run)) actions.push(cancel(run))
   const isBehind = ahead !== null && ahead.id !== run.id
   if (isBehind && onlyRunId === null) actions.push(cancel(ahead))
@@ -173,11 +175,14 @@ const cancel = (run: Run): Action => ({
   command: `holdfast runs cancel ${run.id}`,
 })
 
-function rerun(run: Run, now: number): Action {
+function rerun(run: Run, { now, rows }: Facts): Action {
   const isLost = run.leaseExpiresAt !== null && run.leaseExpiresAt <= now
   const when = !isActive(run) || isLost ? '' : ' when this round has ended'
+  const own = rows.filter(({ runId }) => runId === run.id)
+  const holder = run.holder ?? lastHolder(own.toReversed())
+  const note = holder === 'caller' ? ` (${rerunOfCaller})` : ''
   return {
-    text: `Rerun ${runWords(run)}${when}`,
+    text: `Rerun ${runWords(run)}${when}${note}`,
     command: `holdfast runs rerun ${run.id}`,
   }
 }
@@ -222,7 +227,7 @@ function reasonsOf(entry: InboxEntry): readonly WebhookReason[] {
   if (failed.length > 0) return failed
   const kept = entry.outcomes.filter(({ result }) => result === 'ignored' || result === 'skipped')
   if (kept.length > 0 || entry.reason === null) return kept
-  return [{ reason: entry.reason, result: null }]
+  return [{ reason: entry.reason, result: null, event: entry.event }]
 }
 
 /** Something has been due for over a minute, so perhaps no server is running. */
@@ -266,7 +271,16 @@ function deliveryActions(facts: Facts): Action[] {
     if (waitOf(delivery, now) === 'backoff') return [retry(`Try to send ${name} now`)]
     return waitOf(delivery, now) === 'budget' ? budgetActions(delivery, facts) : []
   })
+  if (isNeverServed(facts)) return [startFirstServer]
   return isUnserved ? [startServer, ...ofEach] : ofEach
+}
+
+/** The library asks once, when it opens the database, whether a server publishes. */
+const startFirstServer: Action = {
+  text:
+    'If GitHub should show later runs, start a server on this database. Then restart the program ' +
+    'that claims them',
+  command: 'holdfast serve',
 }
 
 const startServer: Action = {

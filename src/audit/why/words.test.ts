@@ -9,9 +9,11 @@ import { describe, expect, it } from 'vitest'
 import type { AuditRow } from '../../domain/audit.ts'
 import { auditTypes } from '../../domain/audit.ts'
 import { claimReasons } from '../../domain/claim.ts'
+import type { Delivery } from '../../domain/outbox/delivery.ts'
+import type { Run } from '../../domain/run.ts'
 import { givenUpReasons } from '../../intake/processor.ts'
 import { failedBecause } from '../delivery-reasons.ts'
-import { deliveryName } from './delivery-words.ts'
+import { deliveryName, withRunTypes } from './delivery-words.ts'
 import { actorWords, keyWords, lengthWords, cleanText, quoted, timeWords } from './names.ts'
 import { claimWords, failureWords, rowWords } from './row-words.ts'
 import { becauseWords, eventWords, intakeReasons } from './webhook-words.ts'
@@ -125,6 +127,29 @@ it.each([
   const delivery = { id: 'del_1', channel: 'github-label', name: 'own', content, sha: null }
   const sent = row({ type: 'delivery.sent', data: { version: { fence: 3, seq: 1 } } })
   expect(rowWords(sent, { ...nobody, delivery: { ...delivery, ...version } })).toBe(words)
+})
+
+describe('outputs of several run types', () => {
+  const runs = ['review', 'lint'].map((type) => ({ id: `run_${type}`, type }) as Run)
+  const own = { runId: 'run_lint', sha: null }
+  const anchor = { ...own, channel: 'github-comment', name: 'anchor', content: '{}' }
+  const status = { ...own, channel: 'github-status', name: 's', content: '{"context":"lint"}' }
+  const deliveries = [anchor, status] as unknown as readonly Delivery[]
+
+  it('are named with their types, unless their contexts tell them apart', () => {
+    const named = withRunTypes(deliveries, runs)
+    expect(named.map(deliveryName)).toEqual(['the comment of lint', 'the commit status lint'])
+    const sent = row({ type: 'delivery.sent', data: { provider_id: '77' } })
+    const [comment] = named
+    expect(rowWords(sent, { ...nobody, delivery: comment ?? null })).toBe(
+      'comment 77 of lint created',
+    )
+  })
+
+  it('are named without them if there is one type', () => {
+    const named = withRunTypes(deliveries, runs.slice(1))
+    expect(named.map(deliveryName)).toEqual(['the comment', 'the commit status lint'])
+  })
 })
 
 describe('words from outside', () => {

@@ -1,5 +1,11 @@
 /** How deliveries are shown: in a list, and one in detail with its attempts. */
-import { failedBecause, skippedBecause, waitWords } from '../../audit/delivery-reasons.ts'
+import {
+  errorOfWait,
+  failedBecause,
+  skippedBecause,
+  waitWords,
+} from '../../audit/delivery-reasons.ts'
+import { channelsByName } from '../../channels/github-channels.ts'
 import type { DeliveryView, DeliveryWithAttemptsView } from '../../contract.ts'
 import type { Field, Heading } from '../output/fields.ts'
 import type { Style } from '../output/paint.ts'
@@ -19,17 +25,20 @@ export function deliveryStyle({ status, wait }: DeliveryView): Style | null {
   return wait === 'held' || wait === 'in_doubt' ? 'yellow' : 'cyan'
 }
 
-/** `comment anchor`, `status`, `review findings`. */
-function whatText({ channel, name }: DeliveryView): string {
+/** `comment anchor of lint`, `status`, `review findings of lint`. */
+function whatText({ channel, name, type }: DeliveryView): string {
   const kind = channel.replace(/^github-/, '')
-  return kind === name ? kind : `${kind} ${name}`
+  const what = kind === name ? kind : `${kind} ${name}`
+  // The target of a status or check run has its context or name.
+  const isOnCommit = channelsByName.of(channel).place === 'commit'
+  return type == null || isOnCommit ? what : `${what} of ${type}`
 }
 
 /** In words; empty if it was sent. */
-function whyText({ status, wait, reason, error }: DeliveryView): string {
+function whyText({ status, wait, reason, error, tries }: DeliveryView): string {
   if (status === 'SENT') return ''
   const answer = error === null ? null : (error.text ?? error.code)
-  if (wait !== null) return waitWords[wait]({ error: answer })
+  if (wait !== null) return waitWords[wait]({ error: errorOfWait(wait, answer, tries) })
   return status === 'SKIPPED' ? skippedBecause(reason) : failedBecause(reason, answer)
 }
 
@@ -92,6 +101,7 @@ export const deliveriesTable: TableShape<DeliveryView> = {
     ['updated_at', (item) => item.updated_at],
     ['sent_at', (item) => item.sent_at],
     ['closed_at', (item) => item.closed_at],
+    ['type', (item) => item.type],
   ],
 }
 
@@ -117,6 +127,7 @@ export function deliveryFields(item: DeliveryWithAttemptsView, nowMs: number): r
     { name: 'target', value: item.target },
     { name: 'kind', value: item.kind },
     { name: 'run_id', value: item.run_id },
+    { name: 'type', value: item.type },
     { name: 'round', value: item.round },
     { name: 'version', value: `${item.version.fence}.${item.version.seq}` },
     flag('in_doubt', item.in_doubt),

@@ -1,4 +1,4 @@
-// Goal: a webhook that failed shows what to do about it, also outside `why`.
+// Goal: a webhook that failed shows what to do about it and does not look accepted.
 import { expect, test } from 'vitest'
 import { inboxFields } from './inbox-table.ts'
 import type { InboxEntryWithBodyView } from '../../contract.ts'
@@ -28,4 +28,14 @@ test('a webhook that failed has its remedy and the command that replays it', () 
 test('a webhook that did not fail has no remedy', () => {
   expect(remedyOf('processed', 'draft')).toBeUndefined()
   expect(remedyOf('processed', null)).toBeUndefined()
+})
+
+test.each([
+  ['failed', 'accepted (on arrival)'],
+  ['waiting', 'accepted (on arrival)'],
+  ['processed', 'accepted'],
+] as const)('the decision about a webhook that is %s is shown as: %s', (state, shown) => {
+  const fields = inboxFields({ ...entry, state, decision: 'accepted', reason: null }, 0)
+  const decision = { name: 'decision', value: 'accepted', onScreen: shown }
+  expect(fields).toContainEqual(decision)
 })

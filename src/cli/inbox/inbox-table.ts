@@ -21,13 +21,17 @@ const resultText = ({ state, decision }: InboxEntryView): string =>
 function whyText(entry: InboxEntryView): string {
   const { state, decision, reason, last_error: trouble } = entry
   if (state === 'waiting') return trouble ?? ''
-  if (reason !== null) return becauseText(reason, state === 'failed' ? 'failed' : decision, null)
+  if (reason !== null) {
+    const result = state === 'failed' ? 'failed' : decision
+    return reasonOf({ result, reason, event: entry.event }).because
+  }
   return entry.outcomes
     .filter(({ result }) => result !== 'claimed' && result !== 'cancelled')
     .map(({ type, reason: why, result, detail }) => `${type}: ${becauseText(why, result, detail)}`)
     .join('; ')
 }
 
+/** Without the run type, which is before it. */
 function becauseText(reason: string, result: string, detail: string | null): string {
   const { because } = reasonOf({ result, reason })
   return detail === null || detail === '' ? because : `${because} (${detail})`
@@ -42,7 +46,7 @@ function resultStyle({ state, decision }: InboxEntryView): Style | null {
 export const inboxTable: TableShape<InboxEntryView> = {
   screen: [
     { title: 'ID', of: ({ id }) => id, below: 3 },
-    { title: 'BECAME', of: resultText, style: resultStyle },
+    { title: 'RESULT', of: resultText, style: resultStyle },
     { title: 'EVENT', of: eventText, cut: 'end', least: 20 },
     { title: 'ABOUT', of: aboutText, cut: 'middle', least: 24 },
     {
@@ -112,7 +116,7 @@ export function inboxFields(entry: InboxEntryWithBodyView, nowMs: number): reado
   return [
     { name: 'id', value: entry.id, style: 'bold' },
     { name: 'state', value: entry.state, style: resultStyle(entry) },
-    { name: 'decision', value: entry.decision },
+    { name: 'decision', value: entry.decision, onScreen: decisionText(entry) },
     { name: 'reason', value: entry.reason },
     { name: 'event', value: eventText(entry) },
     { name: 'about', value: aboutText(entry), onScreen: null },
@@ -131,10 +135,15 @@ export function inboxFields(entry: InboxEntryWithBodyView, nowMs: number): reado
   ]
 }
 
+/** Until a webhook is processed, its decision is only the answer that GitHub got. */
+const decisionText = ({ state, decision }: InboxEntryView): string =>
+  state === 'processed' ? decision : `${decision} (on arrival)`
+
 /** What a person can do about a webhook that failed. `why` says it for every webhook. */
-function remedyOf({ id, state, reason }: InboxEntryView): string | null {
+function remedyOf({ id, state, reason, outcomes }: InboxEntryView): string | null {
   if (state !== 'failed' || reason === null) return null
-  const { remedy, replay } = reasonOf({ result: 'failed', reason })
+  const type = outcomes.find((outcome) => outcome.reason === reason)?.type
+  const { remedy, replay } = reasonOf({ result: 'failed', reason, ...(type && { type }) })
   const steps = [remedy, ...(replay === true ? [`holdfast inbox replay ${id}`] : [])]
   return steps.filter((step) => step !== undefined).join('; then ')
 }

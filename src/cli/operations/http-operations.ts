@@ -17,6 +17,7 @@ export function httpOperations(client: ServerClient, world: StreamWorld): Operat
   return {
     listRuns: (query) => list('/v1/runs', query),
     run: (id) => one(client.ask({ method: 'GET', path: `/v1/runs/${id}` }), 'id'),
+    runAudit: (id, page) => list(`/v1/runs/${id}/audit`, page),
     rerunRun: (id) => one(post(`/v1/runs/${id}/rerun`), 'reason'),
     cancelRun: (id) => one(post(`/v1/runs/${id}/cancel`), 'id'),
 

@@ -35,6 +35,8 @@ export interface FollowRequest {
 export interface Operations {
   listRuns(query: RunsQuery): Promise<Listed<RunView>>
   run(id: string): Promise<RunView>
+  /** What happened to a run, newest first. */
+  runAudit(id: string, page: Paging): Promise<Listed<AuditView>>
   rerunRun(id: string): Promise<ClaimedView>
   cancelRun(id: string): Promise<RunView>
 

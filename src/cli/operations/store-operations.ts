@@ -19,7 +19,7 @@ import {
   unblockIdentity,
 } from '../../operations/deliveries.ts'
 import { getInboxEntry, listInbox, replayInboxEntry } from '../../operations/inbox.ts'
-import { cancelRun, getRun, listRuns, rerunRun } from '../../operations/runs.ts'
+import { cancelRun, getRun, listRunAudit, listRuns, rerunRun } from '../../operations/runs.ts'
 import { createToken, deleteToken, listTokens } from '../../operations/tokens.ts'
 import type { CheckIsOurs } from '../../outbox/is-ours.ts'
 import type { Random } from '../../random.ts'
@@ -53,6 +53,7 @@ export function storeOperations(store: Store, settings: Settings, world: StoreWo
   return {
     listRuns: (query) => listRuns(ports, cliCaller, query),
     run: (id) => getRun(ports, cliCaller, { id }),
+    runAudit: (id, page) => listRunAudit(ports, cliCaller, { id, ...page }),
     rerunRun: (id) => rerunRun(ports, cliCaller, { id }),
     cancelRun: (id) => cancelRun(ports, cliCaller, { id }),
 

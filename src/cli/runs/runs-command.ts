@@ -2,7 +2,10 @@
 import { listAction } from '../output/list-action.ts'
 import type { Command } from 'commander'
 import { runsQuery } from '../../contract.ts'
-import { runStates } from '../../domain/run.ts'
+import { lastHolder, rerunOfCaller } from '../../audit/last-holder.ts'
+import { atStart } from '../../audit/why/names.ts'
+import { type Holder, runStates } from '../../domain/run.ts'
+import { sentence } from '../../texts/sentences.ts'
 import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
 import { withHint } from '../failure.ts'
 import { withOperations } from '../operations/open-operations.ts'
@@ -103,9 +106,13 @@ function addRerun(runs: Command, world: World): void {
     )
     .option('--json', 'print the decision as JSON')
   addConnectionFlags(rerun).action(async (id: string, parsed: Parsed) => {
-    const answer = await onRun(world, id, parsed, (operations, runId) => operations.rerunRun(runId))
-    if (parsed['json'] === true) return printJson(world.terminal, answer)
-    printText(world.terminal, `${rerunText(answer)}\n`)
+    const isJson = parsed['json'] === true
+    const { holder, answer } = await onRun(world, id, parsed, async (operations, runId) => {
+      const rows = isJson ? [] : (await operations.runAudit(runId, { limit: 1000 })).items
+      return { holder: lastHolder(rows), answer: await operations.rerunRun(runId) }
+    })
+    if (isJson) return printJson(world.terminal, answer)
+    printText(world.terminal, `${rerunText(answer, holder)}\n`)
   })
 }
 
@@ -138,12 +145,15 @@ async function onRun<T>(
   )
 }
 
-function rerunText({ should_process: now, reason, run, run_key: key }: ClaimedView): string {
+/** `holder`: who held the run before. */
+function rerunText(answer: ClaimedView, holder: Holder | null): string {
+  const { should_process: now, reason, run, run_key: key } = answer
   if (run === null) return `${key}: ${reason}`
   const name = `${run.id} (${aboutText(run)})`
-  if (now) return `${name} is ${run.state} again in round ${run.round}.`
+  const note = holder === 'caller' ? ` ${sentence(atStart(rerunOfCaller))}` : ''
+  if (now) return `${name} is ${run.state} again in round ${run.round}.${note}`
   return isActive(run)
-    ? `${name} is ${run.state}; it runs again when this round has ended.`
+    ? `${name} is ${run.state}; it runs again when this round has ended.${note}`
     : `${name} is ${run.state}: ${reason}.`
 }
 

@@ -31,8 +31,15 @@ function clockOfGitHub(clock: { wall: number }, aheadMs = 0): Record<string, str
 }
 
 describe('with a token', () => {
-  function setUp(user: FakeAnswer, options: { publicUrl?: string; aheadMs?: number } = {}) {
-    const client = clientOf(api.url, { publicUrl: options.publicUrl ?? null })
+  interface SetUp {
+    readonly publicUrl?: string
+    readonly aheadMs?: number
+    readonly events?: readonly string[]
+  }
+
+  function setUp(user: FakeAnswer, options: SetUp = {}) {
+    const { publicUrl = null, events } = options
+    const client = clientOf(api.url, { publicUrl, ...(events && { events }) })
     const date = clockOfGitHub(client.clock, options.aheadMs)
     api.on('GET /user', { ...user, headers: { ...date, ...user.headers } })
     api.on('GET /rate_limit', { ...rate(4990), headers: date })
@@ -60,6 +67,13 @@ describe('with a token', () => {
     expect(remedy).toContain('application/json')
     expect(remedy).toContain('Pull request, Check run, Issues, Issue comment')
     expect(JSON.stringify(findings)).not.toContain(theToken)
+  })
+
+  it('without a run type that listens to events, no webhook is needed', async () => {
+    const findings = await setUp(scoped('repo'), { events: [] }).checkSetup()
+    expect(linesOf(findings)).toContain(
+      'ok github.webhook: No run type listens to events, so no webhook is needed.',
+    )
   })
 
   it.each([

@@ -71,6 +71,9 @@ function checkScopes(header: string | number | undefined): Finding {
 }
 
 function checkByHand({ publicUrl, events: names }: Setup['options']): Finding {
+  if (names.length === 0) {
+    return fine('github.webhook', 'No run type listens to events, so no webhook is needed.')
+  }
   const events = names.map(eventLabel).join(', ')
   return warning(
     'github.webhook',

@@ -4,20 +4,9 @@
  */
 import { z } from 'zod'
 import type { EventFilter } from '../../config.ts'
+import { startingEvents } from '../../domain/starting-events.ts'
 import { didYouMean, didYouMeanOrAll } from '../../validation/nearest.ts'
 import { githubEvents } from './github-events.ts'
-
-/** The events that can start a run. */
-const startingEvents = [
-  'check_run',
-  'check_suite',
-  'issue_comment',
-  'pull_request',
-  'pull_request_review',
-  'pull_request_review_comment',
-  'pull_request_review_thread',
-  'push',
-]
 
 const eventName = /^[a-z0-9_]{1,64}$/
 

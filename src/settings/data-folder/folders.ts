@@ -58,11 +58,21 @@ async function unsafeFolder(folder: string): Promise<UnsafeFile | null> {
     problem:
       `The folder of the database, ${folder}, has mode ${modeText(found.mode)}, so other users ` +
       'of this machine can put files there that the database would use',
-    remedy: `Run: chmod go-w ${folder}. Or put the database in a folder of its own.`,
+    remedy: isSharedByDesign(found.mode)
+      ? sharedFolderRemedy(folder, 'the database', `${options.databaseUrl.env}=sqlite:PATH`)
+      : `Run: chmod go-w ${folder}. Or put the database in a folder of its own.`,
   }
 }
 
-const modeText = (mode: number): string => `0${(mode & 0o777).toString(8).padStart(3, '0')}`
+/** With the sticky bit: `0750`, `1777`. */
+export const modeText = (mode: number): string => (mode & 0o1777).toString(8).padStart(4, '0')
+
+/** The sticky bit marks a folder that users share, such as /tmp. Its mode must stay. */
+export const isSharedByDesign = (mode: number): boolean => (mode & 0o1000) !== 0
+
+/** `setting`: what chooses the folder. */
+export const sharedFolderRemedy = (folder: string, what: string, setting: string): string =>
+  `Other users share ${folder}. Put ${what} in a folder of its own: ${setting}`
 
 async function orNull<T>(found: Promise<T>): Promise<T | null> {
   try {
@@ -150,8 +160,12 @@ async function refuseOpenFolder(path: string): Promise<void> {
   if ((mode & 0o077) === 0) return
   throw new SetupError(
     'data_folder_open',
-    `The data folder ${path} has mode 0${(mode & 0o777).toString(8)}, so other users of this ` +
-      'machine can read it',
-    { hint: `Run: chmod 700 ${path}. Replace its secrets if somebody may have read them.` },
+    `The data folder ${path} has mode ${modeText(mode)}, so other users of this machine can ` +
+      'read it',
+    {
+      hint: isSharedByDesign(mode)
+        ? sharedFolderRemedy(path, 'the data', `${options.dataDir.env}=PATH`)
+        : `Run: chmod 700 ${path}. Replace its secrets if somebody may have read them.`,
+    },
   )
 }

@@ -177,6 +177,16 @@ describe('the files of an earlier start', () => {
     },
   )
 
+  test('a folder that other users share is refused, but it keeps its mode', async () => {
+    mkdirSync(dataDir)
+    chmodSync(dataDir, 0o1777)
+    const error = (await start().catch((reason: unknown) => reason)) as SetupError
+    expect(error.message).toContain(`The data folder ${dataDir} has mode 1777`)
+    expect(error.hint).toBe(
+      `Other users share ${dataDir}. Put the data in a folder of its own: HOLDFAST_DATA_DIR=PATH`,
+    )
+  })
+
   test.each(['HOLDFAST_ADMIN_TOKEN', 'GITHUB_WEBHOOK_SECRET'])(
     'a short %s is refused by its name, not its value',
     async (name) => {
@@ -237,7 +247,7 @@ describe('a database file', () => {
   test('in a folder that others can write into is refused, but not one they can read', async () => {
     const folder = join(cwd, 'shared')
     mkdirSync(folder)
-    for (const mode of [0o770, 0o707, 0o1777]) {
+    for (const mode of [0o770, 0o707]) {
       chmodSync(folder, mode)
       const refusal = await refusalOf(join(folder, 'x.db'))
       expect(refusal).toMatchObject({ code: 'database_file' })
@@ -245,6 +255,18 @@ describe('a database file', () => {
     }
     chmodSync(folder, 0o755)
     expect((await refusalOf(join(folder, 'x.db'))).code).toBeUndefined()
+  })
+
+  test('in a folder that other users share is refused, but the folder keeps its mode', async () => {
+    const folder = join(cwd, 'tmp')
+    mkdirSync(folder)
+    chmodSync(folder, 0o1777)
+    const refusal = await refusalOf(join(folder, 'x.db'))
+    expect(refusal.message).toContain(`${folder}, has mode 1777, so`)
+    expect(refusal.hint).toBe(
+      `Other users share ${folder}. Put the database in a folder of its own: ` +
+        'HOLDFAST_DATABASE_URL=sqlite:PATH',
+    )
   })
 
   test.each(['', '-wal', '.lock'])('with a link as its %s file is refused', async (suffix) => {

@@ -19,6 +19,7 @@ import {
   dueRuns,
   listRuns,
   lostHolds,
+  runTypes,
   runAhead,
   subjectsOf,
 } from '../verbs/runs/list-runs.ts'
@@ -128,6 +129,10 @@ export class SqlRuns implements port.RunStore {
 
   subject(id: string): Promise<Subject | null> {
     return this.#runner.read(() => selectSubject(id))
+  }
+
+  types(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return this.#runner.read(() => runTypes(ids))
   }
 
   subjectsOf(repo: string, pr: number, repoId?: number | null): Promise<readonly Subject[]> {

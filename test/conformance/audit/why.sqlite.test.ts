@@ -1,6 +1,7 @@
 /** `why` on SQLite, in memory. */
 import { describe } from 'vitest'
 import { openSqlite } from '../../../src/stores/open-sqlite.ts'
+import { whyAdvice } from './why-advice.suite.ts'
 import { whyDeliveries } from './why-deliveries.suite.ts'
 import { whyMissed } from './why-missed.suite.ts'
 import { whyWalk } from './why-walk.suite.ts'
@@ -15,6 +16,7 @@ const open: OpenStore = (machine) => {
 
 describe('why on SQLite', () => why(open))
 describe('why on SQLite, of what GitHub shows', () => whyDeliveries(open))
+describe('why on SQLite, of what people can do', () => whyAdvice(open))
 describe('why on SQLite, of webhooks that were missed', () => whyMissed(open))
 describe('why on SQLite, of the webhooks of a story', () => whyWebhooks(open))
 describe('why on SQLite, in any order', () => whyWalk(open))

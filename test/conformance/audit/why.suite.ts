@@ -208,7 +208,7 @@ export function why(open: OpenStore): void {
       expect(why.story.map(({ text }) => text)).toEqual([
         'mona opened the pull request.',
         'It could not be decided yet: GitHub could not be asked.',
-        "Nothing was started, because its sender's role is too low for this run type " +
+        "Nothing was started, because its sender's role is too low for the run type review " +
           `(${refused}).`,
       ])
       expect(commands(why)).toEqual([`holdfast inbox replay ${inboxId}`])
@@ -224,7 +224,7 @@ export function why(open: OpenStore): void {
       const story = new StoryWorld(world(), types)
       const { inboxId } = await story.send({ head: 'a', draft: true })
       const why = await story.why()
-      const broke = 'because the rule (when) of the run type failed (boom)'
+      const broke = 'because the rule (when) of the run type docs failed (boom)'
       expect(why.headline).toMatch(/^review of .* no worker took it yet\. mona opened /)
       expect(why.headline).toContain(`. It could not be decided for docs, ${broke}.`)
       expect(why.story.map(({ text }) => text)).toEqual([
@@ -234,6 +234,8 @@ export function why(open: OpenStore): void {
         'lint: nothing was started, because the pull request is a draft.',
       ])
       expect(commands(why)).toContain(`holdfast inbox replay ${inboxId}`)
+      const fix = 'Fix "when" of the run type docs and restart'
+      expect(why.actions).toContainEqual({ text: fix, command: null })
     })
 
     it('that programs claimed, it names repeats, a lost claimer and a late event', async () => {
@@ -244,7 +246,7 @@ export function why(open: OpenStore): void {
       for (let times = 0; times < 3; times += 1) await subject.claim('one')
       world().clock.move(3 * minute)
       const lost = await explain(world().store, thread)
-      expect(lost.headline).toMatch(/, but its lease ended 2 minutes ago without a heartbeat\.$/)
+      expect(lost.headline).toMatch(/, but its lease ended 2 minutes ago without a heartbeat\./)
       await subject.claim('one')
       await subject.claim('one')
       await subject.claim('two', { eventAt: 5 })

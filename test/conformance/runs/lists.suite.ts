@@ -32,6 +32,19 @@ export function lists(open: OpenStore): void {
   }
 
   describe('runs', () => {
+    it('have their types by id, also among ids that nobody knows', async () => {
+      const [review, lint] = [new TestSubject(world()), new TestSubject(world())]
+      const claims = [await review.claim('a'), await lint.claim('a')]
+      const ids = claims.map(({ run }) => run?.id ?? '')
+      expect([...(await world().store.runs.types([...ids, ...ids, 'run_none']))]).toEqual(
+        expect.arrayContaining([
+          [ids[0], review.type],
+          [ids[1], lint.type],
+        ]),
+      )
+      expect(await world().store.runs.types([])).toEqual(new Map())
+    })
+
     it('come newest first, and a page ends where the next begins', async () => {
       const { repo } = await fiveHeads()
       const pages = await everyPage(2, (page) => world().store.runs.list({ repo }, page))

@@ -20,7 +20,7 @@ export const english: Words = {
   reason: {
     no_worker: 'No worker took it in time.',
     timeout: 'It was not done in time and was stopped.',
-    worker_lost: 'Whoever worked on it fell silent, so there is no result.',
+    worker_lost: 'The worker stopped answering, so there is no result.',
     attempts_exhausted: 'Too many workers in a row were lost, so there is no result.',
     pull_request_closed: 'The pull request was closed.',
     superseded: 'A newer commit took its place before it was done.',

@@ -80,6 +80,12 @@ export function* dueRuns(now: number, limit: number): Verb<string[]> {
   return rows.map((row) => row['id'] as string)
 }
 
+export function* runTypes(ids: readonly string[]): Verb<Map<string, string>> {
+  if (ids.length === 0) return new Map()
+  const rows = yield sql`SELECT id, type FROM run WHERE id IN (${join(padded([...new Set(ids)]))})`
+  return new Map(rows.map((row) => [row['id'] as string, row['type'] as string]))
+}
+
 /** Of these holds, the runs that are gone, ended or under another fence. */
 export function* lostHolds(holds: readonly Hold[]): Verb<string[]> {
   if (holds.length === 0) return []

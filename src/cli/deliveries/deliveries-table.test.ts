@@ -1,0 +1,35 @@
+/** Goal: rows of the list can be told apart, and the cause of a wait comes first. */
+import { expect, test } from 'vitest'
+import type { DeliveryView } from '../../contract.ts'
+import { deliveriesTable } from './deliveries-table.ts'
+
+const waiting = {
+  channel: 'github-comment',
+  name: 'anchor',
+  type: 'review',
+  status: 'PENDING',
+  wait: 'budget',
+  tries: 0,
+  reason: null,
+  error: { code: 'not_found', text: 'GitHub answered 404' },
+} as DeliveryView
+
+const cell = (title: string, item: DeliveryView): string | undefined =>
+  deliveriesTable.screen.find((column) => column.title === title)?.of(item, 0)
+
+test('the comments of two run types are told apart', () => {
+  expect(cell('WHAT', waiting)).toBe('comment anchor of review')
+  expect(cell('WHAT', { ...waiting, type: 'lint' })).toBe('comment anchor of lint')
+})
+
+test('a status is told apart by its target, and an output without a run has no type', () => {
+  expect(cell('WHAT', { ...waiting, channel: 'github-status', name: 'status' })).toBe('status')
+  expect(cell('WHAT', { ...waiting, type: null })).toBe('comment anchor')
+})
+
+test('after a failed try, a wait for the budget says the failure first', () => {
+  expect(cell('WHY', { ...waiting, tries: 4 })).toBe(
+    'the last try failed (GitHub answered 404); it is tried again when the budget allows it',
+  )
+  expect(cell('WHY', waiting)).toBe('no more may be written to GitHub for now')
+})

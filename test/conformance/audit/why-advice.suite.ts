@@ -1,0 +1,80 @@
+/**
+ * Goal: `why` advises only what helps: whether a rerun reaches the program that claimed the run,
+ * whether a server is missing, and whether an event can start runs at all.
+ */
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { explain, type Why } from '../../../src/audit/why.ts'
+import type { ClaimAnswer } from '../../../src/store.ts'
+import { completion, grant, leaseRequest, pullRequestClaim, sha, unique } from '../claims.ts'
+import { hour, openWorld, type OpenStore, type World } from '../world.ts'
+import { StoryWorld } from './story-world.ts'
+
+const note = '(a worker must take it; the program that claimed it does not get it)'
+
+export function whyAdvice(open: OpenStore): void {
+  let world: World
+  let claimed: ClaimAnswer
+  let runId = ''
+  beforeEach(async () => {
+    world = await openWorld(open)
+    const names = { repo: unique('acme/advised'), pr: 5, head: 'one' }
+    claimed = await world.store.runs.claim(pullRequestClaim(names), null)
+    runId = claimed.run?.id ?? ''
+  })
+  afterEach(() => world.close())
+
+  const ask = (): Promise<Why> => explain(world.store, runId)
+  const offeredRerun = async (): Promise<string | undefined> =>
+    (await ask()).actions.find(({ text }) => text.startsWith('Rerun'))?.text
+
+  it('without any server, a claimed run says why GitHub shows nothing of it', async () => {
+    await world.store.runs.complete(completion(claimed), null)
+    const alone = await ask()
+    expect(alone.headline).toMatch(
+      / finished at .*: passed\. GitHub shows nothing of it: only a server publishes, and no /,
+    )
+    expect(alone.headline).toMatch(/ no server has used this database yet\.$/)
+    expect(alone.actions).toContainEqual(expect.objectContaining({ command: 'holdfast serve' }))
+    await world.store.upkeep.beat()
+    expect((await ask()).text).not.toContain('server')
+  })
+
+  it('a rerun of what a caller claimed needs a worker, and why says so', async () => {
+    const rerun = `Rerun review of ${sha('one').slice(0, 7)}`
+    expect(await offeredRerun()).toBe(`${rerun} when this round has ended ${note}`)
+    await world.store.runs.complete(completion(claimed), null)
+    expect(await offeredRerun()).toBe(`${rerun} ${note}`)
+    await world.store.runs.rerun(runId, 'test', null)
+    const lease = { grant: grant({ holder: 'worker', worker: 'w1' }), runId }
+    const leased = await world.store.runs.lease(leaseRequest(lease), null)
+    if (leased === null) throw new Error('there was nothing to lease')
+    await world.store.runs.complete(completion(leased), null)
+    expect(await offeredRerun()).toBe(rerun)
+  })
+
+  it('a rerun of what a lost caller had claimed needs a worker too', async () => {
+    world.clock.move(2 * hour)
+    for (const id of await world.store.runs.due(10)) await world.store.runs.sweep(id)
+    expect((await ask()).headline).toContain(' failed at ')
+    expect(await offeredRerun()).toContain(note)
+  })
+
+  it('of an event without runs, it neither advises to name it nor guesses who', async () => {
+    const story = new StoryWorld(world)
+    const sent = { event: 'star', action: 'created', sender: null }
+    const { inboxId } = await story.send({ ...sent, payload: { pull_request: undefined } })
+    const why = await story.why(inboxId)
+    expect(why.headline).toMatch(
+      /^GitHub sent star \(created\) at .*, because this version has no runs for this event\.$/,
+    )
+    expect(why.story.map(({ text }) => text)).toEqual([
+      'GitHub sent star (created): nothing was started, because this version has no runs for ' +
+        'this event.',
+    ])
+    expect(why.actions).toEqual([])
+    const labeled = await story.send({ action: 'labeled', sender: null })
+    const startable = await story.why(labeled.inboxId)
+    expect(startable.headline).toMatch(/^Somebody put a label on .* listens to this event\.$/)
+    expect(startable.actions[0]?.text).toContain('name it under "on" or "rerunOn"')
+  })
+}
