@@ -7,7 +7,7 @@ import { printNote } from '../output/fit-text.ts'
 import { printJson } from '../output/json.ts'
 import { tablePrinter, type TableShape } from '../output/table.ts'
 import { relativeTime } from '../output/time-text.ts'
-import { showFlagsOfList } from '../connection/query-flags.ts'
+import { checkIdentity, showFlagsOfList } from '../connection/query-flags.ts'
 import type { World } from '../world.ts'
 
 type BudgetView = BudgetList['items'][number]
@@ -68,7 +68,8 @@ Examples:
   holdfast budgets unblock github:user
   holdfast budgets unblock github:installation:7`,
     )
-    .action(async (identity: string, parsed: Parsed) => {
+    .action(async (given: string, parsed: Parsed) => {
+      const identity = checkIdentity(given)
       const lifted = await withOperations(world, parsed, (operations) =>
         operations.unblockIdentity(identity),
       )

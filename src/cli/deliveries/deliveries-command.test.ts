@@ -233,7 +233,21 @@ describe('budgets', () => {
     expect(await at.store.outbox.blockedUntil('installation:7')).toBeNull()
     const audit = await at.command('audit', '--type', 'operator.identity_unblocked', '--json')
     expect(audit.stdout).toContain('installation:7')
-    const unknown = await at.command('budgets', 'unblock', 'nobody')
-    expect(unknown.stderr).toContain('There is no identity nobody')
+  })
+
+  test.each(['github:user', 'github:app:7', 'github:app:Iv1.8a61f9b3a7', 'github:installation:7'])(
+    'of the unknown identity %s cannot be unblocked',
+    async (identity) => {
+      const { code, stderr } = await at.command('budgets', 'unblock', identity)
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`no identity ${identity}`)])
+    },
+  )
+
+  test('are unblocked only by an identity, with a server as without one', async () => {
+    const server = ['--url', 'http://127.0.0.1:9', '--token', 'x']
+    for (const flags of [[], server]) {
+      const { code, stderr } = await at.command('budgets', 'unblock', 'nobody', ...flags)
+      expect([code, stderr]).toEqual([2, expect.stringContaining('"nobody" is not an identity')])
+    }
   })
 })
