@@ -25,8 +25,8 @@ export interface Done {
 
 export async function storeWorld(): Promise<StoreWorld> {
   const world = new FakeWorld()
-  world.openStore = (settings, { migrate } = {}) =>
-    openStore(settings, migrate === undefined ? {} : { migrate })
+  world.openStore = (settings, options) =>
+    openStore(settings, options?.migrate === undefined ? {} : { migrate: options.migrate })
   // A following command waits between two looks.
   Object.assign(world.scheduler, systemScheduler)
   const settings = await loadSettings({ env: world.env, cwd: world.cwd })
