@@ -46,6 +46,8 @@ async function startBare(): Promise<number> {
     ...unused,
     ...machine,
     intake: bare,
+    isOurHost: () => true,
+    trustedProxies: null,
     metrics: noMetrics,
     log,
     version: 'bench',

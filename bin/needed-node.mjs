@@ -17,7 +17,9 @@ export function oldNodeText() {
     process.execPath +
     ').\n  Install it from https://nodejs.org/download, or with nvm: nvm install ' +
     majorNeeded +
-    '\n  In a clone of Holdfast, npm ci installs it.'
+    '\n  Or only for your project, in its folder: npm install -D node@' +
+    majorNeeded +
+    '\n  Then npx node and npx holdfast use it. In a clone of Holdfast, npm ci installs it.'
   )
 }
 

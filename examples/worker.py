@@ -11,6 +11,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+import uuid
 
 URL = os.environ["HOLDFAST_URL"]
 TOKEN = os.environ["HOLDFAST_TOKEN"]
@@ -18,12 +19,16 @@ RUNS = int(os.environ.get("WORKER_RUNS", "0"))
 WAIT_MS = 20_000
 
 
-def post(path, body):
+def post(path, body, extra_headers=None):
     """Returns (status, JSON). Tries again while the server cannot be reached or is not ready."""
     request = urllib.request.Request(
         URL + path,
         data=json.dumps(body).encode(),
-        headers={"authorization": f"Bearer {TOKEN}", "content-type": "application/json"},
+        headers={
+            "authorization": f"Bearer {TOKEN}",
+            "content-type": "application/json",
+            **(extra_headers or {}),
+        },
     )
     while True:
         try:
@@ -53,13 +58,16 @@ def keep_lease(run_id, lease_token, done, lost):
 
 def work(run, lost):
     """Your work goes here. Check `lost` regularly, and stop when it is set."""
-    print(f"working on {run['key']}", flush=True)
+    print(f"working on {run['type']} of {run['key']}", flush=True)
     lost.wait(float(os.environ.get("WORKER_SECONDS", "1")))
     return {"outcome": "succeeded", "verdict": "success", "summary": "Nothing to object to."}
 
 
 def one_run():
-    status, leased = post("/v1/runs/lease", {"worker": "python", "wait_ms": WAIT_MS})
+    # The server may have leased a run although its answer was lost. All tries of one request have
+    # the same key, so the repeat gets the same run.
+    key = {"idempotency-key": str(uuid.uuid4())}
+    status, leased = post("/v1/runs/lease", {"worker": "python", "wait_ms": WAIT_MS}, key)
     if status == 204:
         return False
     if status != 200:

@@ -4,6 +4,7 @@
  * stop.
  */
 import type { DeliveryWait } from '../domain/outbox/delivery.ts'
+import { knownReason } from '../domain/outbox/words/closed-reasons.ts'
 import { cleanText, quoted } from './why/names.ts'
 
 /** Facts about a waiting delivery that make the text more exact. */
@@ -57,24 +58,6 @@ export const errorOfWait = (wait: DeliveryWait, error: string | null, tries: num
 /** What Holdfast does after it has looked for a delivery in doubt. */
 export const afterCheck = (isLost: boolean): string =>
   isLost ? 'creates it again if it is not there' : 'sends it again only if it is not there'
-
-const reasons: Readonly<Record<string, string>> = {
-  deadline: 'GitHub did not accept it in time',
-  retries_exhausted: 'all retries failed',
-  never_announced: 'its run ended before anything was shown',
-  anchor_removed: 'somebody deleted it twice',
-  target_taken: 'a newer run shows its result there',
-  forbidden: 'GitHub refuses it, perhaps because of a missing permission',
-  unauthorized: 'GitHub refuses the credentials',
-  not_found: 'GitHub does not show what it is about',
-  not_installed: 'the GitHub App is not installed there',
-  wrong_repository: 'GitHub has another repository under this name',
-  status_limit: 'GitHub accepts no more statuses for this commit and context',
-}
-
-/** With the code, which people can search for. Returns null for a reason that is not ours. */
-const knownReason = (reason: string | null): string | null =>
-  reason !== null && Object.hasOwn(reasons, reason) ? `${reasons[reason]} (${reason})` : null
 
 /** `answer`: the last error. */
 export function failedBecause(reason: string | null, answer: string | null): string {

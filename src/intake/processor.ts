@@ -268,7 +268,8 @@ export class Processor {
     const { id, webhookId, state, decision, reason } = entry
     const run_ids = entry.outcomes.flatMap(({ runIds }) => runIds)
     const about = { inbox_id: id, webhook_id: webhookId, run_ids, state, decision, reason, lagMs }
-    log.info(about, 'Webhook processed')
+    if (state === 'failed') log.warn({ ...about, failed: failuresIn(entry) }, failureText(entry))
+    else log.info(about, 'Webhook processed')
   }
 
   async #postpone(entry: InboxEntry, routes: readonly TypeRoute[], error: unknown): Promise<void> {
@@ -308,6 +309,24 @@ export const givenUpReasons = {
   contended: 'store-contended',
   fault: 'internal-error',
 } as const
+
+const failureWords: Readonly<Record<string, string>> = {
+  'when-failed': 'a when rule threw an error',
+  [givenUpReasons.github]: 'GitHub did not answer for a day',
+  [givenUpReasons.hidden]: 'GitHub does not show us the repository',
+  [givenUpReasons.contended]: 'the database was too busy for a day',
+  [givenUpReasons.fault]: 'Holdfast itself failed several times',
+}
+
+function failuresIn({ outcomes }: InboxEntry): readonly object[] {
+  const failed = outcomes.filter(({ result }) => result === 'failed')
+  return failed.map(({ type, reason, detail }) => ({ type, reason, detail }))
+}
+
+function failureText({ id, reason }: InboxEntry): string {
+  const why = failureWords[reason ?? ''] ?? 'it could not be processed'
+  return `A webhook failed: ${why}. After you fixed the cause: holdfast inbox replay ${id}`
+}
 
 /**
  * GitHub's answer, if it has hidden the repository for long enough. The try before must have got

@@ -29,6 +29,16 @@ describe('an invalid claim', () => {
     expect(refusal.field).toBe('prNumber')
   })
 
+  test.each([
+    ['2026-01-31T12:00:00Z', 'must be a Date object: new Date(pullRequest.updated_at)'],
+    [new Date('soon'), 'must be a valid Date'],
+  ])('is refused with the remedy if its time is %j', (eventAt, told) => {
+    const given = { ...claim, headSha: 'a'.repeat(40), eventAt } as RunClaim
+    const refusal = refusalOf(() => checkClaim(given))
+    expect(refusal.message).toBe(`checkAndClaimRun: eventAt ${told}`)
+    expect(refusal.field).toBe('eventAt')
+  })
+
   test('is refused if it is not an object', () => {
     const refusal = refusalOf(() => checkClaim(undefined as unknown as RunClaim))
     expect(refusal.message).toBe('checkAndClaimRun: the argument is required')

@@ -26,7 +26,14 @@ const claimSchema = z.strictObject({
   /** The event's action. If it is missing, the event counts as one that made this the head. */
   action: field.line(100).optional(),
   /** When it happened by GitHub's clock, to the second. If missing, the order of arrival counts. */
-  eventAt: z.date().optional(),
+  eventAt: z
+    .date({
+      error: ({ input }) =>
+        input instanceof Date
+          ? 'must be a valid Date'
+          : 'must be a Date object: new Date(pullRequest.updated_at)',
+    })
+    .optional(),
   /** The commit that the head replaced: `before` of a synchronize event. */
   beforeSha: field.sha.optional(),
   /** Default: `review`. */

@@ -5,6 +5,7 @@ import type { BudgetLimits } from '../domain/outbox/budget.ts'
 import type { ChannelDeclaration } from '../domain/outbox/channel-declaration.ts'
 import type { Delivery } from '../domain/outbox/delivery.ts'
 import type { Finding } from '../domain/outbox/outcome.ts'
+import { knownReason } from '../domain/outbox/words/closed-reasons.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { LeasedDelivery, PlacedDelivery } from '../store/outbox-store.ts'
@@ -48,13 +49,28 @@ export interface PublishingJob {
 }
 
 export async function recordFinding(
-  { store, log }: PublishingParts,
+  parts: PublishingParts,
   { lease, delivery }: LeasedDelivery,
   finding: Finding,
 ): Promise<void> {
-  const result = await store.outbox.record(lease, finding)
+  const result = await parts.store.outbox.record(lease, finding)
   const facts = { delivery_id: delivery.id, found: finding.what, result }
-  log.debug(facts, 'Checked a delivery on GitHub')
+  parts.log.debug(facts, 'Checked a delivery on GitHub')
+  if (result === 'failed') await logFailed(parts, delivery.id)
+}
+
+/** A failed delivery is not tried again by itself, so the log says so at once. */
+export async function logFailed(
+  { store, log }: Pick<PublishingParts, 'store' | 'log'>,
+  deliveryId: string,
+): Promise<void> {
+  const delivery = await store.outbox.delivery(deliveryId)
+  // An operator may have reopened it meanwhile.
+  if (delivery?.status !== 'FAILED') return
+  const { id, runId, channel, name, reason, errorText } = delivery
+  const facts = { delivery_id: id, run_id: runId, channel, name, reason, error: errorText }
+  const why = knownReason(reason) ?? 'it cannot be published'
+  log.warn(facts, `A delivery failed: ${why}. To see what to do: holdfast why ${id}`)
 }
 
 export function toStoreTime({ store, clock }: Pick<PublishingParts, 'store' | 'clock'>) {

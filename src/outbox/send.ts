@@ -11,6 +11,7 @@ import { queueName, wasJustLookedFor } from '../domain/outbox/queue.ts'
 import { delay } from '../scheduler.ts'
 import { attemptEndOf } from './classify-error.ts'
 import {
+  logFailed,
   recordFinding,
   toStoreTime,
   type PublishingJob,
@@ -110,7 +111,8 @@ async function carryOut(
   if (answered.end.what === 'sent' && recorded === 'recorded' && action !== 'remove') {
     metrics.published(delivery.channel, Math.max(0, store.now() - delivery.changedAt))
   }
-  logOutcome(parts, job, action, answered.end)
+  if (recorded === 'failed') await logFailed(parts, delivery.id)
+  else logOutcome(parts, job, action, answered.end)
 }
 
 interface Answered {

@@ -20,6 +20,8 @@ export interface InboxStore {
   due(request: DueRequest): Promise<DueWebhooks>
   /** By its id, or by GitHub's GUID. */
   get(id: string): Promise<InboxEntry | null>
+  /** By GitHub's GUIDs, in no order; one query. */
+  getByWebhookIds(webhookIds: readonly string[]): Promise<readonly InboxEntry[]>
   body(arrival: number): Promise<WebhookBody | null>
   list(filter: InboxFilter, page: Page): Promise<Paged<InboxEntry>>
   backlog(): Promise<InboxBacklog>

@@ -26,10 +26,16 @@ export interface OutboxStore {
   lease(room: LeaseRoom): Promise<readonly LeasedDelivery[]>
   /** Stores the attempt and takes its write from the budget, before the request may leave. */
   beginAttempt(request: BeginRequest): Promise<BeginAnswer>
-  /** A late report is kept with the attempt and changes nothing else. */
-  endAttempt(lease: DeliveryLease, report: AttemptReport): Promise<'recorded' | 'late'>
-  /** Stores what a step without an attempt found. If the lease was lost, it changes nothing. */
-  record(lease: DeliveryLease, finding: Finding): Promise<'recorded' | 'lost'>
+  /**
+   * `failed`: recorded, and the delivery has now failed. A late report is kept with the attempt and
+   * changes nothing else.
+   */
+  endAttempt(lease: DeliveryLease, report: AttemptReport): Promise<'recorded' | 'failed' | 'late'>
+  /**
+   * Stores what a step without an attempt found. `failed`: recorded, and the delivery has now
+   * failed. If the lease was lost, it changes nothing.
+   */
+  record(lease: DeliveryLease, finding: Finding): Promise<'recorded' | 'failed' | 'lost'>
   /**
    * Counts a preparation before and after it, because an earlier holder was lost while preparing.
    */

@@ -95,6 +95,7 @@ describe('an older Node', () => {
       expect(status).toBe(1)
       expect(stderr).toContain(`Error: ${needed}`)
       expect(stderr).toContain('https://nodejs.org/download')
+      expect(stderr).toContain('npm install -D node@24')
       expect(loadedBy(...old, resolve(entry)).parts).toEqual([])
     },
   )

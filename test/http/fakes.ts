@@ -289,6 +289,10 @@ function fakeStore(state: State): HttpStore {
         check()
         return id === theEntryId || id === theWebhookId ? theEntry : null
       },
+      async getByWebhookIds(webhookIds) {
+        check()
+        return webhookIds.includes(theWebhookId) ? [theEntry] : []
+      },
       async body() {
         check()
         const body = brotliCompressSync(Buffer.from('{"action":"opened"}'))
@@ -305,6 +309,10 @@ function fakeStore(state: State): HttpStore {
         return name === 'acme/widgets'
           ? { id: 'rep_1', name, githubId: state.repositoryGithubId }
           : null
+      },
+      async get(id) {
+        check()
+        return { id, name: 'acme/widgets', githubId: state.repositoryGithubId }
       },
       async names(ids) {
         check()

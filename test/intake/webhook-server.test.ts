@@ -32,6 +32,25 @@ it('a rule that changes the payload does not create a second event', async () =>
   expect(items).toHaveLength(1)
 })
 
+it('a rule that throws is logged as a warning at once, with its type and error', async () => {
+  const when = (): boolean => {
+    throw new Error('no such field')
+  }
+  server = await openWebhookServer({ runs: { odd: { on: { pull_request: ['opened'] }, when } } })
+  const { body } = await server.send(newThread().on('opened', 'a', 1))
+  await server.processed()
+  const lines = server.complaints.map((line) => JSON.parse(line) as object)
+  expect(lines).toEqual([
+    expect.objectContaining({
+      inbox_id: body.inbox_id,
+      failed: [{ type: 'odd', reason: 'when-failed', detail: 'no such field' }],
+      msg:
+        'A webhook failed: a when rule threw an error. After you fixed the cause: ' +
+        `holdfast inbox replay ${body.inbox_id}`,
+    }),
+  ])
+})
+
 it('every repeat gets the runs of the first, also while they are being created', async () => {
   server = await openWebhookServer()
   const thread = newThread()

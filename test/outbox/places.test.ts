@@ -5,7 +5,18 @@
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { World, WorldOptions } from './world.ts'
-import { baseSha, context, creates, head, hour, minute, openWorld, repo, second } from './world.ts'
+import {
+  baseSha,
+  context,
+  creates,
+  head,
+  hour,
+  minute,
+  openWorld,
+  repo,
+  second,
+  warnings,
+} from './world.ts'
 
 let world: World | undefined
 afterEach(async () => await world?.close())
@@ -97,7 +108,9 @@ describe('a name that another repository has taken', () => {
     await here.time.pass(hour)
     expect(shown(here, repo)).toEqual([])
     expect(here.github.statuses(repo, head(1))).toEqual([])
-    expect(await here.delivery('anchor')).toMatchObject({ status: 'FAILED', reason: 'not_found' })
+    const failed = await here.delivery('anchor')
+    expect(failed).toMatchObject({ status: 'FAILED', reason: 'not_found' })
+    expect(warnings.join('')).toContain(`holdfast why ${failed?.id}`)
   })
 })
 

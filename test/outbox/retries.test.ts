@@ -6,7 +6,7 @@ import { afterEach, expect, it } from 'vitest'
 import type { RetryConfig } from '../../src/config.ts'
 import { retryRules } from '../../src/settings/run-types/publishing-rules.ts'
 import type { World } from './world.ts'
-import { context, head, hour, minute, openWorld, repo, second } from './world.ts'
+import { context, head, hour, minute, openWorld, repo, second, warnings } from './world.ts'
 
 let world: World | undefined
 afterEach(async () => await world?.close())
@@ -48,6 +48,25 @@ it('scenario 46: one retry: two calls, then an error', async () => {
   expect(gaps(world)).toEqual([500])
   const failed = { status: 'FAILED', reason: 'retries_exhausted' }
   expect(await world.delivery('status')).toMatchObject(failed)
+})
+
+it('a delivery that fails is logged at once, with its reason', async () => {
+  world = await worldOf({ maxRetries: 1, initialMs: 500 })
+  const { github, time } = world
+  github.faults.add({ on: { route: statuses, times: 9 }, fault: github.faults.refuse(503) })
+  world.startPublisher()
+  await world.claim()
+  await time.pass(minute)
+  const { id, runId } = (await world.delivery('status'))!
+  const facts = { level: 40, delivery_id: id, run_id: runId, reason: 'retries_exhausted' }
+  expect(warnings.map((line) => JSON.parse(line) as object)).toEqual([
+    expect.objectContaining({
+      ...facts,
+      msg:
+        'A delivery failed: all retries failed (retries_exhausted). To see what to do: ' +
+        `holdfast why ${id}`,
+    }),
+  ])
 })
 
 it('a connection that never opens is retried as often', async () => {

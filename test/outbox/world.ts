@@ -5,7 +5,6 @@
 import { githubDeclarations } from '../../src/channels/github-channels.ts'
 import { allRights, type ChannelName } from '../../src/channels/github-channels.ts'
 import { pino } from 'pino'
-import { beforeEach } from 'vitest'
 import type { PublishingRules } from '../../src/domain/outbox/schedule.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { BudgetLimits } from '../../src/domain/outbox/budget.ts'
@@ -69,16 +68,22 @@ export type World = Awaited<ReturnType<typeof openWorld>>
 
 const startsAt = Date.UTC(2026, 5, 1, 12)
 const noLimits: BudgetLimits = { spacingMs: 0, perMinute: 0, perHour: 0 }
-const log = pino({ level: 'silent' })
+/** What was logged as a warning or worse since the last world was opened. */
+export const warnings: string[] = []
+const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) })
 
 /**
  * The same random numbers in every run of a test. Two worlds of one test get different ids and
  * keys.
  */
 let chance = new SeededRandom(seed)
-beforeEach(() => {
-  chance = new SeededRandom(seed)
-})
+// A benchmark opens a world without Vitest.
+if (process.env['VITEST'] !== undefined) {
+  const { beforeEach } = await import('vitest')
+  beforeEach(() => {
+    chance = new SeededRandom(seed)
+  })
+}
 
 function newGitHub(time: VirtualTime, options: WorldOptions): GitHubSimulator {
   const asApp = { app: { id: 12, slug: 'holdfast-bot', privateKey: appKeyPem } }
@@ -95,6 +100,7 @@ function newGitHub(time: VirtualTime, options: WorldOptions): GitHubSimulator {
 }
 
 export async function openWorld(options: WorldOptions = {}) {
+  warnings.length = 0
   const time = options.beside?.time ?? new VirtualTime(startsAt)
   const machine = { clock: time, scheduler: time, random: chance.fork() }
   const github = options.beside?.github ?? newGitHub(time, options)

@@ -1,9 +1,12 @@
 /**
  * Goal: the Python worker of the guide does what the guide says.
  * Method: the real program against a real server. It finishes one run; during the next one a newer
- * head is claimed, which it learns of and then works on.
+ * head is claimed, which it learns of and then works on. Another server loses an answer.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -30,6 +33,14 @@ afterEach(async () => {
   await serverData.remove()
 })
 
+function startWorker(url: string, env: Readonly<Record<string, string>>) {
+  const { PATH = '', HOME = '' } = process.env
+  const all = { PATH, HOME, HOLDFAST_URL: url, WORKER_SECONDS: '3', ...env }
+  const started = spawn('python3', [program], { env: all, stdio: ['ignore', 'pipe', 'inherit'] })
+  worker = started
+  return started
+}
+
 it('finishes a run, drops one that a newer head superseded, and works on the newer', async () => {
   const token = (await server.admin.call('POST', '/v1/tokens', { scope: 'worker' })).body.token
   const claim = (pr: number, head: string) =>
@@ -41,16 +52,7 @@ it('finishes a run, drops one that a newer head superseded, and works on the new
       lease: false,
     })
   await claim(1, 'a')
-  const env = {
-    PATH: process.env['PATH'] ?? '',
-    HOME: process.env['HOME'] ?? '',
-    HOLDFAST_URL: server.url,
-    HOLDFAST_TOKEN: token,
-    WORKER_RUNS: '3',
-    WORKER_SECONDS: '3',
-  }
-  const started = spawn('python3', [program], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  worker = started
+  const started = startWorker(server.url, { HOLDFAST_TOKEN: token, WORKER_RUNS: '3' })
   const output = text(started.stdout)
   const done = async (state: string): Promise<boolean> => {
     const { body } = await server.admin.call('GET', `/v1/runs?state=${state}`)
@@ -66,4 +68,25 @@ it('finishes a run, drops one that a newer head superseded, and works on the new
     'stop: superseded',
     'succeeded',
   ])
+  expect(lines[0]).toMatch(/^working on review of acme\/widgets:pr-1:/)
+})
+
+it('repeats a lease request whose answer was lost with the same key', async () => {
+  const keys: unknown[] = []
+  const enough = Promise.withResolvers<undefined>()
+  const losing = createServer((request, response) => {
+    keys.push(request.headers['idempotency-key'])
+    if (keys.length === 3) enough.resolve(undefined)
+    if (keys.length === 1) request.destroy()
+    else response.writeHead(204).end()
+  }).listen(0, '127.0.0.1')
+  await once(losing, 'listening')
+  const { port } = losing.address() as AddressInfo
+  startWorker(`http://127.0.0.1:${port}`, { HOLDFAST_TOKEN: 'x' })
+  await enough.promise
+  worker?.kill('SIGKILL')
+  losing.close()
+  expect(keys[0]).toMatch(/./)
+  expect(keys[1]).toBe(keys[0])
+  expect(keys[2]).not.toBe(keys[0])
 })

@@ -45,7 +45,11 @@ export function findingAt(source: Source, node: ts.Node, message: string): Findi
   return findingOnLine(source, line + 1, message)
 }
 
-export function findingOnLine(source: Source, line: number, message: string): Finding {
+export function findingOnLine(
+  source: Pick<Source, 'path'>,
+  line: number,
+  message: string,
+): Finding {
   return `${source.path}:${line} ${message}`
 }
 

@@ -167,7 +167,7 @@ function budgetWords(delivery: Delivery, facts: Facts): string {
   const { blockedUntil = null, blockedReason = null } = budget ?? {}
   if (blockedUntil === null || blockedUntil <= now) {
     const at = timeWords(delivery.dueAt ?? now, now)
-    if (isBehindOthers(delivery, now)) return `it waits for its turn among the writes of ${name}`
+    if (isBehindOthers(delivery, now)) return `other writes by ${name} are sent before it`
     return hasFailed(delivery)
       ? `next try at ${at}, when the budget of ${name} allows it`
       : `the budget of ${name} allows it at ${at}`

@@ -15,6 +15,8 @@ import type { Store, StorePart } from '../../store.ts'
 import { readSignatures } from '../refused-signatures.ts'
 import { withRunTypes } from './delivery-words.ts'
 import { textOf } from './names.ts'
+import type { NamedWebhookStore, StoryPlace } from './named-webhooks.ts'
+import { noNamedWebhooks, readNamedWebhooks } from './named-webhooks.ts'
 
 export type WhyStore = StorePart<{
   runs: 'get' | 'subject' | 'subjectsOf' | 'ahead' | 'list'
@@ -24,6 +26,7 @@ export type WhyStore = StorePart<{
   upkeep: 'servedAt'
   tokens: 'get'
 }> &
+  NamedWebhookStore &
   Pick<Store, 'now'> & {
     readonly outbox: Pick<OutboxStore, 'delivery' | 'messageBefore' | 'list' | 'budgets' | 'rules'>
   }
@@ -31,13 +34,13 @@ export type WhyStore = StorePart<{
 const runsOfTypeMax = 5
 const rowsMax = 100
 const webhooksMax = 20
-/** Webhooks that only the audit of the runs names. */
-const furtherWebhooksMax = 10
+/** Of webhooks that only the audit of runs names: how many are read with all their rows. */
+const namedWithRowsMax = 10
 const deliveriesMax = 20
 /** Deliveries that only the audit names: of older runs, or taken over by a newer run. */
 const furtherDeliveriesMax = 10
 const tokensMax = 20
-/** Rows that are read only as causes: a limit of GitHub's, a restore, a merged repository. */
+/** Rows that are read only as causes: a webhook, a limit of GitHub's, a merged repository. */
 const furtherCausesMax = 100
 
 /** One subject as it is now. */
@@ -54,8 +57,10 @@ export interface Facts {
   readonly now: number
   readonly subjects: readonly SubjectFacts[]
   readonly runs: readonly Run[]
-  /** Newest first. */
+  /** Newest first; after them, those that only the audit of the runs names. */
   readonly webhooks: readonly InboxEntry[]
+  /** GUIDs in the audit of the runs that were looked for and are not stored any more. */
+  readonly removedWebhooks: ReadonlySet<string>
   /** Oldest first, each once. */
   readonly rows: readonly AuditRow[]
   /** Whether there is more than was read. */
@@ -116,7 +121,9 @@ export async function readThread(store: WhyStore, repo: string, number: number):
   const current = subjects.flatMap(({ run, ahead }) => [run?.id, ahead?.id])
   const deliveries = await deliveriesOf(store, current)
   const webhooks = inbox.items
-  const readSoFar = { subjects, runs, ids, webhooks, cut, onlyRunId: null, deliveries }
+  const [first] = found
+  const place = first === undefined ? null : { scope: first.scope, pr: number }
+  const readSoFar = { subjects, runs, ids, place, webhooks, cut, onlyRunId: null, deliveries }
   const facts = await withAudit(store, readSoFar)
   if (subjects.length > 0 || webhooks.length > 0) return facts
   return { ...facts, refusals: (await readSignatures(store)).refused }
@@ -157,6 +164,7 @@ export async function readRun(store: WhyStore, id: string): Promise<Facts | null
     subjects,
     runs,
     ids: [id],
+    place: run,
     webhooks: [],
     cut: false,
     onlyRunId: id,
@@ -177,7 +185,7 @@ export async function readWebhook(store: WhyStore, id: string): Promise<Facts | 
   const found = await Promise.all(ids.slice(0, webhooksMax).map((runId) => store.runs.get(runId)))
   const runs = found.filter((run) => run !== null)
   const nothing = { subjects: [], cut: false, onlyRunId: null, deliveries: [] }
-  const facts = await withAudit(store, { ...nothing, runs, ids, webhooks })
+  const facts = await withAudit(store, { ...nothing, runs, ids, place: null, webhooks })
   const guids = new Set(webhooks.map(({ webhookId }) => webhookId))
   const inboxIds = new Set(webhooks.map((one) => one.duplicateOf ?? one.id))
   const own = new Set(facts.rows.filter((row) => inboxIds.has(row.inboxId ?? '')).map(idOf))
@@ -205,6 +213,7 @@ const empty: Omit<Facts, 'now' | 'rows' | 'rules'> = {
   subjects: [],
   runs: [],
   webhooks: [],
+  removedWebhooks: new Set(),
   cut: false,
   onlyRunId: null,
   deliveries: [],
@@ -270,6 +279,7 @@ async function budgetsFor(
 type AddedByAudit =
   | 'now'
   | 'rows'
+  | 'removedWebhooks'
   | 'otherDeliveries'
   | 'messagesBefore'
   | 'budgets'
@@ -282,23 +292,28 @@ type AddedByAudit =
 interface ReadSoFar extends Omit<Facts, AddedByAudit> {
   /** Of the runs whose audit is wanted, also of purged ones. */
   readonly ids: readonly string[]
+  /** What the runs are about; null if no further webhooks are wanted. */
+  readonly place: StoryPlace | null
 }
 
-async function withAudit(store: WhyStore, { ids, ...read }: ReadSoFar): Promise<Facts> {
+async function withAudit(store: WhyStore, { ids, place, ...read }: ReadSoFar): Promise<Facts> {
   const page = { limit: rowsMax, cursor: null }
   const ofRuns = await Promise.all(ids.map((runId) => store.audit.list({ runId }, page)))
   const runRows = ofRuns.flatMap(({ items }) => items)
-  const webhooks = [...read.webhooks, ...(await furtherWebhooks(store, runRows, read.webhooks))]
-  const inboxIds = new Set(webhooks.map(({ id, duplicateOf }) => duplicateOf ?? id))
+  const { found: named, removed } =
+    place === null ? noNamedWebhooks : await readNamedWebhooks(store, runRows, read.webhooks, place)
+  const inboxIds = firstIdsOf([...read.webhooks, ...named.slice(0, namedWithRowsMax)])
   const ofWebhooks = await Promise.all(
     [...inboxIds].map((inboxId) => store.audit.list({ inboxId }, page)),
   )
   const isCut = [...ofRuns, ...ofWebhooks].some(({ nextCursor }) => nextCursor !== null)
   const found = distinct([...runRows, ...ofWebhooks.flatMap(({ items }) => items)])
-  const rows = await withCauses(store, found)
+  const webhooks = [...read.webhooks, ...named]
+  const rows = await withCauses(store, found, isCauseOfRuns(firstIdsOf(webhooks)))
   return {
     ...read,
     webhooks,
+    removedWebhooks: removed,
     rows,
     tokenNames: await tokenNames(store, rows),
     cut: read.cut || isCut,
@@ -314,14 +329,21 @@ async function withAudit(store: WhyStore, { ids, ...read }: ReadSoFar): Promise<
   }
 }
 
-/** Rows of a run or webhook are read with that run or webhook. */
-const isOfNeither = ({ runId, inboxId }: AuditRow): boolean => runId === null && inboxId == null
+/** Of each event, the entry that its audit rows name. */
+const firstIdsOf = (webhooks: readonly InboxEntry[]): ReadonlySet<string> =>
+  new Set(webhooks.map(({ id, duplicateOf }) => duplicateOf ?? id))
+
+/** Rows of runs are read with their run; rows of other webhooks must not be shown. */
+const isCauseOfRuns =
+  (inboxIds: ReadonlySet<string>) =>
+  ({ runId, inboxId }: AuditRow): boolean =>
+    runId === null && (inboxId == null || inboxIds.has(inboxId))
 
 /** The rows with their wanted causes, oldest first. */
 async function withCauses(
   store: WhyStore,
   rows: readonly AuditRow[],
-  isWanted: (row: AuditRow) => boolean = isOfNeither,
+  isWanted: (row: AuditRow) => boolean,
 ): Promise<readonly AuditRow[]> {
   const readIds = new Set(rows.map(({ id }) => id))
   const wanted = new Set(rows.flatMap(({ causeId }) => causeId ?? []))
@@ -358,22 +380,6 @@ async function furtherDeliveries(
     wanted.slice(0, furtherDeliveriesMax).map((id) => store.outbox.delivery(id)),
   )
   return found.filter((delivery) => delivery !== null)
-}
-
-/** The newest webhooks that the audit of the runs names and that were not listed. */
-async function furtherWebhooks(
-  store: WhyStore,
-  rows: readonly AuditRow[],
-  listed: readonly InboxEntry[],
-): Promise<readonly InboxEntry[]> {
-  const listedGuids = new Set(listed.map(({ webhookId }) => webhookId))
-  const newestFirst = rows.toSorted((a, b) => b.id - a.id)
-  const guids = newestFirst.map((row) => textOf(row, 'webhook_id')).filter((id) => id !== null)
-  const wanted = [...new Set(guids)].filter((guid) => !listedGuids.has(guid))
-  const found = await Promise.all(
-    wanted.slice(0, furtherWebhooksMax).map((guid) => store.inbox.get(guid)),
-  )
-  return found.filter((entry) => entry !== null)
 }
 
 const idOf = ({ id }: AuditRow): number => id

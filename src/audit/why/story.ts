@@ -15,6 +15,7 @@ import { sentence } from '../../texts/sentences.ts'
 import { isLeftOut, publishedTypes } from './delivery-words.ts'
 import type { Facts } from './facts.ts'
 import { actorWords, atStart, counted, cleanText, runWords, textOf, typeWords } from './names.ts'
+import { decisionTypes, isArrival, RowLinks } from './row-links.ts'
 import { claimDefaults, claimWords, isClaimReason, rowWords } from './row-words.ts'
 import type { EventSummary } from './webhook-words.ts'
 import {
@@ -46,13 +47,6 @@ interface Line {
   readonly fold: string | null
 }
 
-const arrivalTypes = new Set<AuditType>([
-  'webhook.received',
-  'webhook.caught_up',
-  'webhook.ignored',
-  'operator.replay_requested',
-])
-const decisionTypes = new Set<AuditType>(['webhook.processed', 'webhook.ignored', 'webhook.failed'])
 const claimTypes = new Set<AuditType>([
   'run.claimed',
   'run.reclaimed',
@@ -79,23 +73,22 @@ export function storyOf(facts: Facts): readonly StoryEntry[] {
 
 class StoryLines {
   readonly #facts: Facts
-  readonly #rows: ReadonlyMap<number, AuditRow>
+  readonly #links: RowLinks
   readonly #runs: ReadonlyMap<string, Run>
+  /** By GUID. */
   readonly #webhooks: ReadonlyMap<string, InboxEntry>
-  readonly #arrivals: ReadonlyMap<string, AuditRow>
+  /** Ids of webhooks that no run type listens to. */
+  readonly #echoIds: ReadonlySet<string>
   readonly #deliveries: ReadonlyMap<string, Delivery>
   /** Ids of the rows of the last unindented line and of the lines under it. */
   readonly #block = new Set<number>()
 
   constructor(facts: Facts) {
     this.#facts = facts
-    this.#rows = new Map(facts.rows.map((row) => [row.id, row]))
+    this.#links = new RowLinks(facts.rows)
     this.#runs = new Map(facts.runs.map((run) => [run.id, run]))
     this.#webhooks = new Map(facts.webhooks.map((entry) => [entry.webhookId, entry]))
-    const first = facts.rows.filter((row) => eventOfRow(row) !== null && isArrival(row))
-    this.#arrivals = new Map(
-      first.toReversed().map((row) => [textOf(row, 'webhook_id') ?? '', row]),
-    )
+    this.#echoIds = new Set(facts.webhooks.filter(isEcho).map(({ id }) => id))
     const deliveries = [...facts.deliveries, ...facts.otherDeliveries]
     this.#deliveries = new Map(deliveries.map((delivery) => [delivery.id, delivery]))
   }
@@ -108,7 +101,7 @@ class StoryLines {
         return this.#belongsToStory(row) ? [this.#line(row, this.#ofWebhook(row), row.type)] : []
       }
       if (isLeftOut(row, this.#facts.isOfOneDelivery)) return []
-      if (row.runId === null && row.deliveryId == null && !this.#isCause(row)) return []
+      if (row.runId === null && row.deliveryId == null && !this.#links.isCause(row)) return []
       return [this.#line(row, this.#words(row), this.#foldOf(row))]
     })
   }
@@ -139,14 +132,9 @@ class StoryLines {
 
   /** No run type listens to it, and the story has something else. */
   #isEcho({ inboxId }: AuditRow): boolean {
-    const { subjects, onlyRunId, webhooks } = this.#facts
+    const { subjects, onlyRunId } = this.#facts
     if (inboxId == null || subjects.length === 0 || onlyRunId !== null) return false
-    const entry = webhooks.find(({ id }) => id === inboxId)
-    if (entry?.state !== 'processed' || entry.decision !== 'ignored') return false
-    const reasons = entry.outcomes.map(({ reason }) => reason)
-    return (reasons.length === 0 ? [entry.reason] : reasons).every((reason) => {
-      return echoReasons.has(reason ?? '')
-    })
+    return this.#echoIds.has(inboxId)
   }
 
   /** An arrival with what it led to, unless a run's row says that. */
@@ -154,55 +142,49 @@ class StoryLines {
     if (!this.#belongsToStory(row)) return []
     const isReplay = row.type === 'operator.replay_requested'
     if (isArrival(row) && (isReplay || eventOfRow(row) !== null)) {
-      const decision = this.#decisionOf(row)
+      const decision = this.#links.decisionAfter(row)
       if (isReplay) return [this.#line(row, `${this.#which(row)}${this.#words(row)}`)]
       const missed = row.type === 'webhook.caught_up' ? this.#words(row) : null
       const happened = missed ?? eventWords(this.#eventOf(row))
       if (decision === null && row.type !== 'webhook.ignored') {
-        return [this.#line(row, `${happened}. Holdfast has not decided on it yet`)]
+        const isOpen = !this.#isDecided(row)
+        return [
+          this.#line(row, isOpen ? `${happened}. Holdfast has not decided on it yet` : happened),
+        ]
       }
       // A webhook that started nothing is one line, unless the decision took long.
       const clauses = decision === null ? [] : this.#clauses(decision)
-      const isAlone = decision === null || !this.#hasRunRows(row)
+      const isAlone = decision === null || !this.#links.hasRunRows(row)
       if (isAlone && this.#isPrompt(row, decision)) {
         const result = clauses.length === 0 ? nothingWords(decision ?? row) : clauses.join('; ')
         return [this.#line(row, `${happened}: ${result}`)]
       }
       return [this.#line(row, happened)]
     }
-    const arrival = this.#causeOf(row)
+    const arrival = this.#links.causeOf(row)
     const isInArrivalLine =
       arrival !== null &&
       arrival.type !== 'operator.replay_requested' &&
-      !this.#hasRunRows(arrival) &&
+      !this.#links.hasRunRows(arrival) &&
       this.#isPrompt(arrival, row)
     if (isInArrivalLine) return []
     const clauses = this.#clauses(row)
-    const isSilent = clauses.length === 0 && arrival !== null && this.#hasRunRows(arrival)
+    const isSilent = clauses.length === 0 && arrival !== null && this.#links.hasRunRows(arrival)
     if (isSilent) return []
     const texts = clauses.length === 0 ? [nothingWords(row)] : clauses
     return texts.map((text) => this.#line(row, atStart(text)))
   }
 
+  /** Of an arrival whose decision was not read: most rows of older webhooks are not. */
+  #isDecided(arrival: AuditRow): boolean {
+    const entry = this.#webhooks.get(textOf(arrival, 'webhook_id') ?? '')
+    const isWaiting = entry === undefined || entry.state === 'waiting'
+    return !isWaiting || this.#links.hasRunRows(arrival)
+  }
+
   #isPrompt(arrival: AuditRow, decision: AuditRow | null): boolean {
     if (decision === null) return true
-    const between = this.#facts.rows.some(({ id, type, causeId }) => {
-      return type === 'webhook.postponed' && causeId === arrival.id && id < decision.id
-    })
-    return !between && decision.at - arrival.at < 60_000
-  }
-
-  /** Whether a run's own row says what it led to. */
-  #hasRunRows(arrival: AuditRow): boolean {
-    return this.#facts.rows.some((row) => row.runId !== null && this.#causeOf(row) === arrival)
-  }
-
-  #decisionOf(arrival: AuditRow): AuditRow | null {
-    const { rows } = this.#facts
-    const own = rows.find((row) => {
-      return row.id > arrival.id && decisionTypes.has(row.type) && row.inboxId === arrival.inboxId
-    })
-    return own ?? null
+    return !this.#links.wasPostponed(arrival, decision) && decision.at - arrival.at < 60_000
   }
 
   /** For each run type without a run's row: what the webhook meant for it. */
@@ -210,10 +192,7 @@ class StoryLines {
     if (this.#facts.onlyRunId !== null) return []
     const entry = this.#webhooks.get(textOf(decision, 'webhook_id') ?? '')
     const all = outcomesOf(decision, entry)
-    const arrival = this.#causeOf(decision)
-    const touched = new Set(
-      this.#facts.rows.filter((row) => this.#causeOf(row) === arrival).map(({ runId }) => runId),
-    )
+    const touched = this.#links.runIdsAfter(this.#links.causeOf(decision))
     const unmentioned = all.filter(({ runIds }) => !runIds.some((id) => touched.has(id)))
     const clauses = unmentioned.map((outcome) => {
       const words = outcomeWords(outcome)
@@ -225,36 +204,16 @@ class StoryLines {
   /** The story of one run has only the webhooks that did something to it. */
   #belongsToStory(row: AuditRow): boolean {
     if (this.#facts.onlyRunId === null) return true
-    const arrival = eventOfRow(row) === null ? this.#causeOf(row) : row
-    const ids = [row.id, arrival?.id]
-    return this.#facts.rows.some((one) => {
-      return one.runId !== null && ids.includes(this.#causeOf(one)?.id)
-    })
-  }
-
-  /** Whether it led to another row of the story. */
-  #isCause({ id }: AuditRow): boolean {
-    return this.#facts.rows.some(({ causeId }) => causeId === id)
+    const arrival = eventOfRow(row) === null ? this.#links.causeOf(row) : row
+    return this.#links.hasRunRows(row) || this.#links.hasRunRows(arrival)
   }
 
   #line(row: AuditRow, text: string, fold: string | null = null): Line {
-    const cause = this.#causeOf(row)
+    const cause = this.#links.causeOf(row)
     const follows = cause !== null && this.#block.has(cause.id) && !unindentedTypes.has(row.type)
     if (!follows) this.#block.clear()
     this.#block.add(row.id)
     return { row, text: atStart(text), depth: follows ? 1 : 0, fold }
-  }
-
-  /**
-   * The row that led to it. If the row has no cause but names a webhook, that webhook's arrival.
-   */
-  #causeOf({ id, causeId, inboxId, ...row }: AuditRow): AuditRow | null {
-    if (causeId !== null) return this.#rows.get(causeId) ?? null
-    if (row.type.startsWith('operator.')) return null
-    if (eventOfRow({ id, causeId, ...row }) !== null) return null
-    const guid = textOf({ id, causeId, ...row }, 'webhook_id')
-    const arrival = guid === null ? undefined : this.#arrivals.get(guid)
-    return arrival === undefined || arrival.id >= id ? null : arrival
   }
 
   #words(row: AuditRow): string {
@@ -268,7 +227,7 @@ class StoryLines {
   /** Returns null if the webhook above says so. */
   #whoDid(row: AuditRow): string | null {
     const { tokenNames } = this.#facts
-    const cause = this.#causeOf(row)
+    const cause = this.#links.causeOf(row)
     const isByWebhook = cause !== null && isArrival(cause)
     if (isByWebhook || row.actor.startsWith('github:')) return null
     if (claimTypes.has(row.type) && ['operator', 'head-check'].includes(row.actor)) return null
@@ -284,9 +243,10 @@ class StoryLines {
     const action = textOf(row, 'action')
     const [kind, login] = row.actor.split(':')
     if (row.actor === 'head-check') return 'GitHub named its newest commit. '
-    if (this.#causeOf(row) !== null || kind !== 'github' || login === undefined) return ''
+    if (this.#links.causeOf(row) !== null || kind !== 'github' || login === undefined) return ''
     const happened = eventWords({ event: null, action, sender: login })
-    return `${happened} (its webhook was removed): `
+    const isRemoved = this.#facts.removedWebhooks.has(textOf(row, 'webhook_id') ?? '')
+    return `${happened}${isRemoved ? ' (its webhook was removed)' : ''}: `
   }
 
   #foldOf(row: AuditRow): string | null {
@@ -301,32 +261,30 @@ class StoryLines {
 
   /** Names the webhook, unless it is the one above. */
   #ofWebhook(row: AuditRow): string {
-    const cause = this.#causeOf(row)
+    const cause = this.#links.causeOf(row)
     const isBelow = cause !== null && this.#block.has(cause.id)
     return isBelow ? this.#words(row) : `${this.#which(row)}${this.#words(row)}`
   }
 
   #which(row: AuditRow): string {
-    const several = new Set(this.#facts.rows.flatMap(({ inboxId }) => inboxId ?? [])).size > 1
-    return several ? `${eventWords(this.#eventOf(row))}: ` : ''
+    return this.#links.isOfSeveralWebhooks ? `${eventWords(this.#eventOf(row))}: ` : ''
   }
 
   #eventOf(row: AuditRow): EventSummary {
     const own = eventOfRow(row)
     if (own !== null && row.type !== 'webhook.duplicate') return own
     const entry = this.#webhooks.get(textOf(row, 'webhook_id') ?? '')
-    const arrival = this.#facts.rows.find(
-      (other) => other.inboxId === row.inboxId && eventOfRow(other) !== null,
-    )
-    const arrived = arrival === undefined ? null : eventOfRow(arrival)
     if (entry !== undefined) return eventOfEntry(entry)
-    return arrived ?? { event: 'an event', action: null, sender: null }
+    return this.#links.eventOf(row) ?? { event: 'an event', action: null, sender: null }
   }
 }
 
-/** The arrival or replay of a webhook, but not the decision on it. */
-const isArrival = (row: AuditRow): boolean =>
-  arrivalTypes.has(row.type) && (row.type !== 'webhook.ignored' || eventOfRow(row) !== null)
+/** No run type listens to it. */
+function isEcho({ state, decision, reason, outcomes }: InboxEntry): boolean {
+  if (state !== 'processed' || decision !== 'ignored') return false
+  const reasons = outcomes.length === 0 ? [reason] : outcomes.map((outcome) => outcome.reason)
+  return reasons.every((one) => echoReasons.has(one ?? ''))
+}
 
 const leftOut = (text: string, at: number): StoryEntry => {
   return { at, text, depth: 0, type: 'left_out', runId: null, webhookId: null }
@@ -355,17 +313,22 @@ export function outcomeWords(outcome: TypeOutcome): string {
  */
 function joinLines(lines: readonly Line[]): StoryEntry[] {
   const groups: Line[][] = []
+  /** Of the webhook above. */
+  let repeats: Line[] | undefined
   for (const line of lines) {
     const isRepeatedWebhook = line.depth === 1 && line.row.type === 'webhook.duplicate'
-    const block = groups.slice(groups.findLastIndex(([first]) => first?.depth === 0) + 1)
-    const group = isRepeatedWebhook
-      ? block.find(([first]) => first?.row.type === 'webhook.duplicate')
-      : groups.at(-1)
+    const group = isRepeatedWebhook ? repeats : groups.at(-1)
     const first = group?.[0]
     const isSame = line.fold !== null && first?.fold === line.fold && first.depth === line.depth
     const isRepeat = isSame && first.row.inboxId === line.row.inboxId
-    if (group !== undefined && isRepeat) group.push(line)
-    else groups.push([line])
+    if (group !== undefined && isRepeat) {
+      group.push(line)
+      continue
+    }
+    const added = [line]
+    groups.push(added)
+    if (line.depth === 0) repeats = undefined
+    else if (isRepeatedWebhook) repeats ??= added
   }
   return groups.map(entryOf)
 }

@@ -12,6 +12,7 @@ import { claimReasons } from '../../domain/claim.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import type { Run } from '../../domain/run.ts'
 import { givenUpReasons } from '../../intake/processor.ts'
+import { failedBecause } from '../delivery-reasons.ts'
 import { deliveryName, withRunTypes } from './delivery-words.ts'
 import { actorWords, keyWords, lengthWords, cleanText, quoted, timeWords } from './names.ts'
 import { claimWords, failureWords, rowWords } from './row-words.ts'
@@ -45,6 +46,12 @@ it.each([
     `GitHub asked github:app:7 to wait until noon (rate_limited), ${when}`,
   )
   expect(actorWords(actor, noNames)).toBe('Holdfast')
+})
+
+it('a missing target is named for what it is', () => {
+  expect(failedBecause('not_found', null)).toBe(
+    'GitHub does not show us the pull request, issue or commit that it is for (not_found)',
+  )
 })
 
 describe.each(['docs/guides/webhooks.md', 'docs/reference/http.md'])('%s', (path) => {

@@ -2,6 +2,8 @@
  * What a server tells the person who starts it, in words and not as log lines. That the server is
  * ready is a separate line on standard output, because programs wait for it.
  */
+import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { OwnAccount } from '../../github.ts'
 import type { MadeSecret, ServerSecrets } from '../../settings/data-folder/server-secrets.ts'
 import { describeDatabase } from '../../settings/describe-settings.ts'
@@ -24,6 +26,8 @@ export interface StartedNotice {
   readonly secrets: Pick<ServerSecrets, 'adminTokenPath' | 'unshown' | 'warnings'>
   readonly version: string
   readonly url: string
+  /** The working directory of whoever reads this. */
+  readonly cwd: string
   /** Null when GitHub has not named our account yet. */
   readonly account: OwnAccount | 'refused' | null
   /** What is done about a restored database; null if it was not restored. */
@@ -43,7 +47,7 @@ export function startedText(notice: StartedNotice): string {
     ...rows('webhooks', webhookLines(settings, url)),
     ...(justShown ? [] : rows('admin token', [adminTokenPlace(adminTokenPath)])),
     ...rows('run types', [runTypes(settings)]),
-    ...rows('next', nextSteps(settings)),
+    ...rows('next', nextSteps(settings, notice.cwd)),
     ...[...warnings, ...plainHttpWarnings(settings)].map((warning) => `WARNING: ${warning}\n`),
   ].join('')
 }
@@ -90,12 +94,20 @@ function runTypes({ runs }: Settings): string {
 const listens = (type: RunTypeSettings | undefined): boolean =>
   Object.keys({ ...type?.on, ...type?.rerunOn }).length > 0
 
-function nextSteps({ mode, runs }: Settings): readonly string[] {
-  const worker = 'Start a worker that does the work: docs/guides/workers.md'
+function nextSteps({ mode, runs }: Settings, cwd: string): readonly string[] {
+  const workers = pagePath('docs/guides/workers.md', cwd)
+  const worker = `Start a worker that does the work: ${workers}`
   if (mode === 'live') return ['Check that GitHub is set up right: holdfast doctor', worker]
   return Object.values(runs).some(listens)
-    ? ['Send a test webhook: "Five minutes with curl" in README.md', worker]
-    : ['Claim a first run: docs/guides/workers.md']
+    ? [`Send a test webhook: "Five minutes with curl" in ${pagePath('README.md', cwd)}`, worker]
+    : [`Claim a first run: ${workers}`]
+}
+
+/** The path of a page of this package: from `cwd`, if the package is in that folder. */
+function pagePath(page: string, cwd: string): string {
+  const path = fileURLToPath(new URL(`../../../${page}`, import.meta.url))
+  const fromHere = relative(cwd, path)
+  return fromHere.startsWith('..') ? path : fromHere
 }
 
 function modeLines({ settings, account }: StartedNotice): readonly string[] {

@@ -1,5 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { SetupError, StoreUnavailableError } from '../../errors.ts'
 import type { OwnAccount } from '../../github.ts'
@@ -80,6 +80,15 @@ describe('a server that starts', () => {
     await exit
     const warning = `WARNING: HOLDFAST_HOST is ${host}, so other machines can reach this server`
     expect(world.stderr.includes(warning)).toBe(warns)
+  })
+
+  test('names pages that exist, wherever the package is installed', async () => {
+    const { world, exit } = await serving()
+    world.stop('SIGTERM')
+    await exit
+    const pages = world.stderr.match(/\/\S+\.md\b/g) ?? []
+    expect(pages.map((page) => basename(page))).toEqual(['README.md', 'workers.md'])
+    for (const page of pages) expect(existsSync(page)).toBe(true)
   })
 
   test('logs all settings at the debug level', async () => {

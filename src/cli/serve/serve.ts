@@ -76,8 +76,9 @@ async function start(world: World, settings: Settings, log: Log): Promise<Starte
     const newFiles = restored === null ? [] : secrets.unshown.map(({ path }) => basename(path))
     const fileWarning = newFilesWarning(newFiles, settings.dataDir)
     const warnings = [...secrets.warnings, ...(fileWarning === null ? [] : [fileWarning])]
-    const notice = { settings, secrets: { ...secrets, warnings }, version, url, account, restored }
-    terminal.err(startedText(notice))
+    const shown = { ...secrets, warnings }
+    const { cwd } = world
+    terminal.err(startedText({ settings, secrets: shown, version, url, cwd, account, restored }))
     await secrets.markShown()
     // On a terminal the notice has just shown the important settings.
     const level = terminal.logStyle === 'json' ? 'info' : 'debug'

@@ -92,6 +92,10 @@ describe('what it says', () => {
       'runs.review.by is "boss" but must be one of read, triage',
     ],
     ['{ runs: { review: { when: true } } }', 'runs.review.when is true but must be a function'],
+    [
+      '{ runs: { review: { when: async () => true } } }',
+      'runs.review.when is async, but Holdfast uses its answer at once. Remove async and await',
+    ],
     ["{ runs: { review: { on: 'push' } } }", 'runs.review.on is "push" but must be an object'],
     [
       "{ runs: { review: { on: { push: 'x' } } } }",

@@ -2,6 +2,7 @@
  * The kinds of value in a config file. Messages say what is wrong with the value, to be read after
  * its path: "runs.review.onNewer must be …".
  */
+import { types } from 'node:util'
 import { z } from 'zod'
 import { didYouMean, didYouMeanOrAll } from '../../validation/nearest.ts'
 
@@ -21,8 +22,14 @@ export const oneOf = <const T extends string>(values: readonly T[]) =>
     },
   })
 export const list = <T extends z.ZodType>(item: T) => z.array(item, 'must be a list')
+/** A function whose answer is used at once, so it may not be async. */
 export const callback = <T>() =>
-  z.custom<T>((value) => typeof value === 'function', 'must be a function')
+  z.custom<T>((value) => typeof value === 'function' && !types.isAsyncFunction(value), {
+    error: ({ input }) =>
+      types.isAsyncFunction(input)
+        ? 'is async, but Holdfast uses its answer at once. Remove async and await from it'
+        : 'must be a function',
+  })
 export const yesOrNo = z.boolean('must be true or false')
 
 /** Like a union, but the error is that of the one form that the value has most likely. */

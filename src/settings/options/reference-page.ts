@@ -67,8 +67,10 @@ in the mode of its first start.
 const configFileSection = `
 ## The config file
 
-\`holdfast.config.ts\` or \`holdfast.config.mts\` in the working directory, or the file named by
-\`--config\`. If both are there, that is an error. Node runs the file as it is, so its TypeScript
+\`holdfast.config.ts\` or \`holdfast.config.mts\` in the working directory, that is, the folder in
+which the command is started, or the file named by \`--config\`. Other folders are not searched.
+If both are there, that is an error. A server reads the file at its start, so restart it after a
+change. Node runs the file as it is, so its TypeScript
 may have types, but no \`enum\` or \`namespace\`. It is always an ES module (\`import\`,
 \`export\`), also in a package with \`"type": "commonjs"\`. So are the \`.ts\` files that it
 imports by a relative path; write their ending. Its default export may have every config key
@@ -89,8 +91,8 @@ the file can be claimed too; remote workers execute it, with the defaults.
   \`pull_request_review_comment\`, \`pull_request_review_thread\`, \`issue_comment\`,
   \`check_run\`, \`check_suite\` and \`push\`; any other event, and an action that GitHub does not
   have, is an error
-- \`when\`: a function of [the event](../guides/webhooks.md#the-event-that-when-gets), not async.
-  \`true\` starts a run; a text is the reason for not starting one
+- \`when\`: a function of [the event](../guides/webhooks.md#the-event-that-when-gets). An async
+  function is an error. \`true\` starts a run; a text is the reason for not starting one
 - \`by\`: lowest role that the sender needs in the repository: \`read\`, \`triage\`, \`write\`,
   \`maintain\` or \`admin\`. Holdfast asks GitHub for the role
 - \`own\`: whether pull requests of Holdfast's own account start a run (default \`false\`)

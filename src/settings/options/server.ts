@@ -29,7 +29,6 @@ export const serverOptions = {
     kind: webAddress('https://holdfast.example.com'),
     unit: null,
     default: null,
-    defaultText: 'none: no links are published',
     summary: 'Address at which GitHub and people reach this server',
     advice:
       'The start shows the address for webhooks based on it, `holdfast doctor` compares that ' +

@@ -2,7 +2,7 @@
 import type { InboxEntry } from '../../domain/inbox.ts'
 import type * as port from '../../store.ts'
 import { dueEntries } from '../tables/inbox-due.ts'
-import { inboxBacklog, selectBody, selectEntry } from '../tables/inbox-table.ts'
+import { entriesByWebhook, inboxBacklog, selectBody, selectEntry } from '../tables/inbox-table.ts'
 import { listInbox } from '../verbs/inbox/list-inbox.ts'
 import { postponeWebhook, replayWebhook } from '../verbs/inbox/wait-webhook.ts'
 import type { SqlBatches } from './sql-batches.ts'
@@ -48,6 +48,10 @@ export class SqlInbox implements port.InboxStore {
 
   get(id: string): Promise<InboxEntry | null> {
     return this.#runner.read(() => selectEntry(id))
+  }
+
+  getByWebhookIds(webhookIds: readonly string[]): Promise<readonly InboxEntry[]> {
+    return this.#runner.read(() => entriesByWebhook(webhookIds))
   }
 
   body(arrival: number): Promise<port.WebhookBody | null> {

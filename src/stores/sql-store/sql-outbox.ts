@@ -70,11 +70,14 @@ export class SqlOutbox implements port.OutboxStore {
     return this.#runner.transact(() => beginAttempt(this.#context, request))
   }
 
-  endAttempt(lease: port.DeliveryLease, report: port.AttemptReport): Promise<'recorded' | 'late'> {
+  endAttempt(
+    lease: port.DeliveryLease,
+    report: port.AttemptReport,
+  ): Promise<'recorded' | 'failed' | 'late'> {
     return this.#runner.transact(() => endAttempt(this.#context, lease, report))
   }
 
-  record(lease: port.DeliveryLease, finding: Finding): Promise<'recorded' | 'lost'> {
+  record(lease: port.DeliveryLease, finding: Finding): Promise<'recorded' | 'failed' | 'lost'> {
     return this.#runner.transact(() => recordFinding(this.#context, lease, finding))
   }
 

@@ -5,6 +5,7 @@
  */
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Sql } from '../../../src/stores/sql.ts'
+import { entriesByWebhook } from '../../../src/stores/tables/inbox-table.ts'
 import { listInbox } from '../../../src/stores/verbs/inbox/list-inbox.ts'
 import { runAhead, subjectsOf } from '../../../src/stores/verbs/runs/list-runs.ts'
 import { migratedMemory } from '../../schema/dump-sqlite.ts'
@@ -15,6 +16,7 @@ const thread = listInbox({ repo: 'acme/r7', number: 7 }, page)
 const statements: Readonly<Record<string, Sql>> = {
   'the names of its repository': thread.next().value as Sql,
   'the webhooks of a thread': thread.next([{ name: 'acme/r7' }]).value as Sql,
+  'the webhooks that runs name': entriesByWebhook(['guid-7', 'guid-8']).next().value as Sql,
   'the run ahead': runAhead('sub_7').next().value as Sql,
   'the subjects by GitHub’s id': subjectsOf('acme/r7', 7, 7).next().value as Sql,
   'the subjects of a pull request': subjectsOf('acme/r7', 7, null).next().value as Sql,
@@ -50,6 +52,8 @@ describe('PostgreSQL', () => {
     const nodes = await planOf(statement)
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan')
     const indexes = nodes.map((node) => node['Index Name'] ?? '').join(' ')
-    expect(indexes).toMatch(/inbox_thread|repository_name_of|run_one_ahead|subject_name/)
+    expect(indexes).toMatch(
+      /inbox_thread|inbox_webhook_id|repository_name_of|run_one_ahead|subject_name/,
+    )
   })
 })

@@ -103,12 +103,15 @@ export class ManualPublisher {
     { lease }: LeasedDelivery,
     attempt: DeliveryAttempt,
     end: AttemptEnd,
-  ): Promise<'recorded' | 'late'> {
+  ): Promise<'recorded' | 'failed' | 'late'> {
     const facts = { httpStatus: null, requestId: null, githubRequestId: null }
     return this.store.outbox.endAttempt(lease, { attempt, end, identity, ...facts })
   }
 
-  async send(leased: LeasedDelivery, end: AttemptEnd = sentEnd()): Promise<'recorded' | 'late'> {
+  async send(
+    leased: LeasedDelivery,
+    end: AttemptEnd = sentEnd(),
+  ): Promise<'recorded' | 'failed' | 'late'> {
     return await this.end(leased, await this.begun(leased), end)
   }
 

@@ -117,7 +117,7 @@ export function* endAttempt(
   context: VerbContext,
   lease: DeliveryLease,
   report: AttemptReport,
-): Verb<'recorded' | 'late'> {
+): Verb<'recorded' | 'failed' | 'late'> {
   const delivery = yield* selectDelivery(lease.deliveryId)
   let causeId = delivery?.causeId ?? null
   if (report.end.what === 'rate_limited' && report.end.isKept !== true) {
@@ -144,7 +144,11 @@ export function* endAttempt(
   yield* storeDeliveries(context, [change.delivery])
   const [auditId = causeId] = yield* insertDecision(change.audits, causeId, now)
   yield* repeatHidden(context, delivery, change.delivery, auditId)
-  return 'recorded'
+  return recordedAs(delivery, change.delivery)
+}
+
+function recordedAs(before: Delivery, after: Delivery): 'recorded' | 'failed' {
+  return isOpen(before) && after.status === 'FAILED' ? 'failed' : 'recorded'
 }
 
 /** The attempt is already recorded as in doubt. Its real outcome is kept in the attempt's row. */
@@ -198,7 +202,7 @@ export function* recordFinding(
   context: VerbContext,
   lease: DeliveryLease,
   finding: Finding,
-): Verb<'recorded' | 'lost'> {
+): Verb<'recorded' | 'failed' | 'lost'> {
   const delivery = yield* selectDelivery(lease.deliveryId)
   if (delivery === null || !hasLease(delivery, lease)) return 'lost'
   const { versionFence, versionSeq } = lease
@@ -211,7 +215,7 @@ export function* recordFinding(
   const { causeId } = delivery
   const [auditId = causeId] = yield* insertDecision(change.audits, causeId, context.now())
   yield* repeatHidden(context, delivery, change.delivery, auditId)
-  return 'recorded'
+  return recordedAs(delivery, change.delivery)
 }
 
 /**
