@@ -34,7 +34,7 @@ const full = {
   claimsAtScale: 12_000,
 }
 const quick = { rounds: 3, claims: 2000, deliveries: 2000, stored: 100_000, claimsAtScale: 6000 }
-/** Runs every part once, so that a test notices one that no longer works. Its times mean nothing. */
+/** Runs every part once, so that a test notices one that is broken. Its times mean nothing. */
 const smoke = { rounds: 1, claims: 64, deliveries: 64, stored: 200, claimsAtScale: 64 }
 type Size = typeof full
 

@@ -33,6 +33,16 @@ test('the commands page has every command and its subcommands', async () => {
   expect(documented).toEqual(commands)
 })
 
+test('the exit codes have the same words in the help and in the docs', async () => {
+  const help = await helpOf()
+  const codes = [...help.matchAll(/^ {2}(\d) {2}(.+)$/gm)].map(([, code, words]) => [code, words])
+  expect(codes.map(([code]) => code)).toEqual(['0', '1', '2', '3'])
+  for (const path of ['docs/reference/commands.md', 'docs/operating/running.md']) {
+    const rows = [...readFileSync(path, 'utf8').matchAll(/^\| (\d) +\| (.+?) +\|$/gm)]
+    expect(rows.map(([, code, words]) => [code, words])).toEqual(codes)
+  }
+})
+
 test.each(['runs', 'inbox', 'deliveries', 'budgets', 'audit', 'keys'])(
   'the help of %s has the flags of its list, which runs without a subcommand',
   async (name) => {

@@ -42,7 +42,7 @@ export function exitCodeOf(error: unknown): number {
 }
 
 export function failureText(error: unknown): string {
-  const problems = error instanceof SettingsError ? error.problems : [messageOf(error)]
+  const problems = error instanceof SettingsError ? error.problems : [capitalized(messageOf(error))]
   const list = problems.map((problem) => `  - ${problem}\n`).join('')
   const text =
     problems.length === 1
@@ -50,6 +50,14 @@ export function failureText(error: unknown): string {
       : `holdfast: ${problems.length} problems:\n${list}`
   const hint = error instanceof HoldfastError ? error.hint : undefined
   return hint === undefined ? text : `${text}  ${hint}\n`
+}
+
+/**
+ * Errors of other parts begin with a small letter, because there they follow a colon. A word with
+ * other characters than letters is a name and stays as it is.
+ */
+function capitalized(message: string): string {
+  return message.replace(/^[a-z](?=[a-z]* )/, (letter) => letter.toUpperCase())
 }
 
 function messageOf(error: unknown): string {

@@ -103,6 +103,18 @@ describe('the program', () => {
   })
 })
 
+test('a config file that never becomes ready is wrong settings', () => {
+  const file = join(cwd, 'holdfast.config.ts')
+  writeFileSync(file, 'await new Promise(() => {})\nexport default {}')
+  expect(run(['serve', '--port', '0'])).toEqual({
+    status: 2,
+    stdout: '',
+    stderr:
+      `holdfast: The config file ${file} could not be run: it awaits something that never ` +
+      'happens\n  Look for an await at the top level whose promise is never resolved.\n',
+  })
+})
+
 describe('on a Node that is too old', () => {
   // What the program checks; this Node is not really old.
   const pretend = [

@@ -1,5 +1,6 @@
 // Goal: on a terminal, also a narrow one, rows fit and words explain.
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { FakeWorld } from '../../test/cli/fake-world.ts'
 import { sha, storeWorld, type StoreWorld } from '../../test/cli/store-world.ts'
 import { textWidth } from './output/text-width.ts'
 
@@ -57,4 +58,73 @@ test.each([
   for (const one of at.world.stdout.split('\n')) {
     expect(textWidth(one)).toBeLessThanOrEqual(columns)
   }
+})
+
+describe.each([60, 80])('on a terminal of %i columns', (columns) => {
+  const onTerminal = (world: FakeWorld): FakeWorld => {
+    world.terminal.columns = columns
+    world.terminal.errColumns = columns
+    return world
+  }
+  /** Only a command, a path or a name is longer than a line, because it is never broken. */
+  const expectToFit = (text: string): void => {
+    expect(text).not.toBe('')
+    for (const line of text.split('\n')) {
+      if (textWidth(line) > columns)
+        expect(line).toMatch(/^ *(\w+=\S+ )?holdfast |^ *[\w ]{0,16}\S+$/)
+    }
+  }
+
+  test.each(['', 'serve', 'runs', 'deliveries', 'token create', 'migrate', 'simulate'])(
+    'the help of "%s" is broken between words',
+    async (command) => {
+      const world = onTerminal(new FakeWorld())
+      await world.run(...command.split(' ').filter(Boolean), '--help')
+      expectToFit(world.stdout)
+    },
+  )
+
+  test.each([
+    'foo',
+    'token create --scope god',
+    'runs --state nope',
+    'runs --url http://127.0.0.1:8787',
+    'runs',
+    'serve --admin-token x',
+  ])('the error of "%s" is broken between words', async (line) => {
+    const world = onTerminal(new FakeWorld())
+    expect(await world.run(...line.split(' '))).toBeGreaterThan(0)
+    expectToFit(world.stderr)
+  })
+
+  test('a start, a token, a restore and a simulation print text that fits', async () => {
+    onTerminal(at.world)
+    for (const line of [
+      'token create --scope worker',
+      'migrate --restored',
+      'simulate --seed 1',
+      'backup copy.db',
+    ]) {
+      const { stdout, stderr } = await at.command(...line.split(' '))
+      expectToFit(stdout)
+      if (stderr !== '') expectToFit(stderr)
+    }
+    const world = onTerminal(new FakeWorld())
+    const now = world.clock.wallMs()
+    const times = { restoredAt: now, copiedAt: now, lastReadAt: now + 60_000, servedAt: now }
+    world.restoreNote = () => Promise.resolve({ ...times, open: 1, shown: 12 })
+    const exit = world.run('serve')
+    await world.printed.promise
+    world.stop('SIGTERM')
+    await exit
+    expect(world.stderr).toContain('restored copy of')
+    const notice = world.stderr.split('\n').filter((line) => !line.startsWith('{'))
+    expectToFit(notice.join('\n'))
+  })
+})
+
+test('a message to a pipe is one line, however long', async () => {
+  const world = new FakeWorld()
+  await world.run('foo')
+  expect(world.stderr).toMatch(/^holdfast: Unknown command "foo"\. Commands: .*\n {2}See: .*\n$/)
 })

@@ -133,9 +133,21 @@ describe('runs', () => {
   })
 
   test.each([
-    [['show', 'run_nope'], 1, 'there is no run run_nope', 'holdfast runs'],
-    [['cancel', 'run_nope'], 1, 'there is no run run_nope', 'holdfast runs'],
-    [['rerun', 'run_nope'], 1, 'there is no run run_nope', 'holdfast runs'],
+    ['nope', 'No runs. Types of the newest runs: review\n'],
+    ['reviw', 'No runs. Did you mean "review"?\n'],
+  ])('of the unknown type %s are none, and the known types are named', async (type, stderr) => {
+    expect(await at.command('runs', '--type', type)).toMatchObject({
+      code: 0,
+      stderr: 'No runs.\n',
+    })
+    await claim(5, 'b')
+    expect(await at.command('runs', '--type', type)).toMatchObject({ code: 0, stderr })
+  })
+
+  test.each([
+    [['show', 'run_nope'], 1, 'There is no run run_nope', 'holdfast runs'],
+    [['cancel', 'run_nope'], 1, 'There is no run run_nope', 'holdfast runs'],
+    [['rerun', 'run_nope'], 1, 'There is no run run_nope', 'holdfast runs'],
     [['show', '../tokens'], 2, 'An id has 1 to 100 letters', ''],
     [['show'], 2, 'Missing argument: holdfast runs show <id>', '--help'],
     [['shwo'], 2, 'Unknown command "shwo". Did you mean "show"?', ''],
@@ -272,7 +284,7 @@ describe('why', () => {
   test.each([
     [['nonsense'], 2, 'must be owner/repo#5'],
     [[' '], 2, 'Ask about something'],
-    [['run_nope'], 1, 'there is no run run_nope'],
+    [['run_nope'], 1, 'There is no run run_nope'],
     [[], 2, 'Missing argument: holdfast why <query>'],
   ])('%j ends with %i', async (argv, code, message) => {
     const done = await at.command('why', ...argv)

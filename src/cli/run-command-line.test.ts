@@ -17,6 +17,14 @@ describe('help', () => {
     expect(world.stderr).toBe('')
   })
 
+  test('of a group has the same words for its commands as the whole help', async () => {
+    for (const argv of [['--help'], ['runs', '--help']]) {
+      const world = new FakeWorld()
+      await world.run(...argv)
+      expect(world.stdout).toMatch(/^ {2}help \[command\] +print the help of a command$/m)
+    }
+  })
+
   test.each([[[]], [['token']]])('a missing command in %j is wrong usage', async (argv) => {
     const world = new FakeWorld()
     expect(await world.run(...argv)).toBe(2)
@@ -44,6 +52,12 @@ describe('wrong usage', () => {
     ['sevre', 'Unknown command "sevre". Did you mean "serve"?'],
     ['delivery', 'Unknown command "delivery". Did you mean "deliveries"?'],
     ['token creat', 'Unknown command "creat". Did you mean "create"?'],
+    ['help rns', 'Unknown command "rns". Did you mean "runs"?'],
+    ['runs help shwo', 'Unknown command "shwo". Did you mean "show"?'],
+    ['deliveries skip del_1', '--reason is missing\n'],
+    ['runs --state sucess', 'or superseded. Did you mean "succeeded"?'],
+    ['serve --log-level warning', 'Did you mean "warn"?'],
+    ['token create --scope work', 'bot:CHANNEL. Did you mean "worker"?'],
     ['foo', 'Unknown command "foo". Commands: serve, runs,'],
     ['serve --prot 1', 'Unknown option "--prot". Did you mean "--port"?'],
     ['serve --prot=1', 'Unknown option "--prot". Did you mean "--port"?'],

@@ -6,6 +6,7 @@
 import { Command, CommanderError } from 'commander'
 import { commandGroups, type AddCommand } from './commands.ts'
 import { exitCodeOf, exitCodes, failureText, type UsageError } from './failure.ts'
+import { printNote, printText, wrapMessage } from './output/fit-text.ts'
 import type { World } from './world.ts'
 
 export async function runCommandLine(argv: readonly string[], world: World): Promise<number> {
@@ -15,6 +16,10 @@ export async function runCommandLine(argv: readonly string[], world: World): Pro
   }
   try {
     const program = await buildProgram(argv, world, finish)
+    if (argv.includes('help')) {
+      const { refuseUnknownTopic } = await import('./wrong-usage.ts')
+      refuseUnknownTopic(argv, program)
+    }
     await program.parseAsync([...argv], { from: 'user' })
     return exitCode
   } catch (error) {
@@ -23,7 +28,7 @@ export async function runCommandLine(argv: readonly string[], world: World): Pro
       return error.exitCode === 0 ? exitCodes.fine : exitCodes.wrongUsage
     }
     const failure = error instanceof ParserError ? await error.asUsageError() : error
-    world.terminal.err(failureText(failure))
+    printNote(world.terminal, failureText(failure))
     return exitCodeOf(failure)
   }
 }
@@ -56,7 +61,7 @@ async function buildProgram(
         'superseded by newer heads, and audited; and it says why.',
     )
     .version(world.version, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'print this help')
+    .helpOption(...helpOption)
     .addHelpText(
       'after',
       `
@@ -67,18 +72,20 @@ Examples:
   holdfast doctor                         is everything set up right?
 
 Exit codes:
-  0  fine
-  1  failed; also a store that is damaged, foreign, held by another server or in another mode
+  0  success
+  1  failure; also a store that is damaged, not Holdfast's, newer, in use or in another mode
   2  wrong usage or wrong settings
   3  could not reach a server or the database
-Settings come from flags, then the environment, then holdfast.config.ts. Commands that operate ask
-a server when --url or HOLDFAST_URL names one, else the database that the settings find.`,
+
+Settings come from flags, then the environment, then holdfast.config.ts.
+Commands ask a server if --url or HOLDFAST_URL names one.
+Otherwise they open the database that the settings name.`,
     )
   for (const [group, add] of await loadCommands(argv)) {
     program.commandsGroup(group)
     add(program, world, finish)
   }
-  program.commandsGroup('More:').helpCommand('help [command]', 'print the help of a command')
+  program.commandsGroup('More:').helpCommand(...helpCommand)
   configureOutput(program, world)
   return program
 }
@@ -97,19 +104,35 @@ async function loadCommands(
   return await Promise.all(wanted.map(async ({ group, load }) => [group, await load()] as const))
 }
 
+const helpOption = ['-h, --help', 'print this help'] as const
+const helpCommand = ['help [command]', 'print the help of a command'] as const
+const helpWidthPiped = 80
+/** A column of the help is wrapped if it has at least this width. */
+const helpWidthMin = 20
+
 /** Makes this command and all commands below it write to our terminal and throw our errors. */
 function configureOutput(command: Command, world: World): void {
+  const { columns, errColumns } = world.terminal
   command
-    .helpOption('-h, --help', 'print this help')
+    .helpOption(...helpOption)
     .showSuggestionAfterError(false)
+    .configureHelp({
+      ...command.configureHelp(),
+      minWidthToWrap: helpWidthMin,
+      boxWrap: (text, width) => wrapMessage(text, width).join('\n'),
+    })
     .configureOutput({
-      writeOut: (text) => world.terminal.out(text),
-      writeErr: (text) => world.terminal.err(text),
+      getOutHelpWidth: () => columns ?? helpWidthPiped,
+      getErrHelpWidth: () => errColumns ?? helpWidthPiped,
+      // Commander wraps only its own part of the help, not the examples and notes after it.
+      writeOut: (text) => printText(world.terminal, text),
+      writeErr: (text) => printNote(world.terminal, text),
       outputError: () => undefined,
     })
     .exitOverride((error) => {
       const isHelp = error.exitCode === 0 || error.code === 'commander.help'
       throw isHelp ? error : new ParserError(error, command)
     })
+  if (command.commands.length > 0) command.helpCommand(...helpCommand)
   for (const child of command.commands) configureOutput(child, world)
 }

@@ -27,7 +27,8 @@ describe('streams', () => {
 
   test('a pipe has no columns and is not watched', () => {
     const { stdout, stderr } = streams({})
-    expect(streamTerminal(stdout, stderr, {})).toMatchObject({ columns: null, watched: false })
+    const none = { columns: null, errColumns: null, watched: false }
+    expect(streamTerminal(stdout, stderr, {})).toMatchObject(none)
   })
 
   test.each([
@@ -36,7 +37,8 @@ describe('streams', () => {
     [undefined, 80],
   ])('a terminal that reports %s columns has %i', (columns, used) => {
     const { stdout, stderr } = streams({ isTTY: true, columns })
-    expect(streamTerminal(stdout, stderr, {})).toMatchObject({ columns: used, watched: true })
+    const both = { columns: used, errColumns: used, watched: true }
+    expect(streamTerminal(stdout, stderr, {})).toMatchObject(both)
   })
 
   test.each([

@@ -9,6 +9,8 @@ export interface Terminal {
   err(text: string): void
   /** Columns of the terminal that shows standard output; null when it is a file or a pipe. */
   readonly columns: number | null
+  /** The same of standard error. */
+  readonly errColumns: number | null
   /** Whether standard output is to be coloured. */
   readonly colour: boolean
   /** Whether standard error is a terminal that can redraw a line. Only then progress is shown. */
@@ -38,13 +40,18 @@ export function streamTerminal(stdout: Stream, stderr: Stream, env: Environment)
   return {
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
-    // Some terminals report 0 if the width is unknown.
-    columns: isTerminal ? stdout.columns || columnsDefault : null,
+    columns: columnsOf(stdout),
+    errColumns: columnsOf(stderr),
     colour: wantsColour(isTerminal, env),
     watched: stderr.isTTY === true && env['TERM'] !== 'dumb',
     logStyle: logStyle(stderr.isTTY === true, env),
     gone: gone.signal,
   }
+}
+
+function columnsOf({ isTTY, columns }: Stream): number | null {
+  // Some terminals report 0 if the width is unknown.
+  return isTTY === true ? columns || columnsDefault : null
 }
 
 /** JSON never has colours, because programs read it. */

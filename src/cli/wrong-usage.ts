@@ -19,6 +19,8 @@ export function usageError(error: CommanderError, command: Command): UsageError 
       return unknownCommand(quoted, command)
     case 'commander.optionMissingArgument':
       return new UsageError(`${flagIn(quoted)} needs a value`, hint)
+    case 'commander.missingMandatoryOptionValue':
+      return new UsageError(`${flagIn(quoted)} is missing`, hint)
     case 'commander.missingArgument':
       return new UsageError(`Missing argument: ${name} <${quoted}>`, hint)
     case 'commander.excessArguments':
@@ -26,6 +28,24 @@ export function usageError(error: CommanderError, command: Command): UsageError 
       return new UsageError(`Too many arguments for "${name}"`, hint)
     default:
       return new UsageError(error.message.replace(/^error: /, ''), hint)
+  }
+}
+
+/** Throws if the arguments ask for the help of an unknown command. Commander prints its own. */
+export function refuseUnknownTopic(argv: readonly string[], program: Command): void {
+  let command = program
+  for (const [at, word] of argv.entries()) {
+    const childOf = (name: string | undefined): Command | undefined =>
+      command.commands.find((child) => child.name() === name)
+    if (word === 'help') {
+      const topic = argv[at + 1]
+      const isKnown = topic === undefined || /^-|^help$/.test(topic) || childOf(topic) !== undefined
+      if (isKnown) return
+      throw unknownCommand(topic, command)
+    }
+    const child = childOf(word)
+    if (child === undefined) return
+    command = child
   }
 }
 

@@ -2,7 +2,9 @@
 export const conflictCodes = {
   superseded: 'a newer head took over; stop working on the run',
   cancelled: 'a person cancelled the run; stop working on it',
-  ended: 'the run was completed with this lease; there is nothing left to do',
+  ended:
+    'the run is already completed with this lease, and its result is stored; there is nothing ' +
+    'left to do',
   lease_lost: 'the run has another holder or none; stop working on it',
   key_conflict: 'the key belongs to another subject; use another key, or name that subject',
   not_current: "the key is no longer its subject's current one; rerun the current run",

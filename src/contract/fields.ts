@@ -111,7 +111,8 @@ function jsonFlaw(value: unknown): string | null {
   try {
     // The result is undefined for a value that JSON does not have, whatever its type says.
     const json = JSON.stringify(value, inspect) as string | undefined
-    if (json === undefined) return `must be JSON; ${typeof value} is none, pass data`
+    if (json === undefined)
+      return `must be a value that JSON has, such as an object or a text, not a ${typeof value}`
     if (Buffer.byteLength(json) > jsonBytesMax) flaws.push('must be at most 256 KB as JSON')
     return flaws[0] ?? null
   } catch (error) {

@@ -2,17 +2,22 @@
 import { z } from 'zod'
 import { repositoryPattern } from '../domain/token-limits.ts'
 import type { NewToken, Token } from '../store.ts'
+import { didYouMeanValue } from '../validation/nearest.ts'
 import { listOf, maybeTime, pagingQuery, time, timeView } from './answers.ts'
 import { id, instant, line, positive, runType } from './fields.ts'
+
+function wrongScope(given: string): string {
+  const meant = didYouMeanValue(given, ['admin', 'operator', 'worker', 'read'])
+  return ['must be admin, operator, worker, read or bot:CHANNEL', meant].filter(Boolean).join('. ')
+}
 
 export const tokenBody = z
   .strictObject({
     scope: z
       .string()
-      .regex(
-        /^(?:admin|operator|worker|read|bot:[a-z][a-z0-9-]{0,31})$/,
-        'must be admin, operator, worker, read or bot:CHANNEL',
-      )
+      .regex(/^(?:admin|operator|worker|read|bot:[a-z][a-z0-9-]{0,31})$/, {
+        error: ({ input }) => wrongScope(String(input)),
+      })
       .meta({
         examples: ['worker'],
         description:

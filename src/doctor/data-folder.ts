@@ -3,6 +3,7 @@ import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
+import { isDenied } from '../settings/data-folder/denied.ts'
 import {
   isSharedByDesign,
   modeText,
@@ -32,8 +33,14 @@ export async function checkDataFolder({ dataDir }: Settings): Promise<readonly F
   try {
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch {
-    const remedy = `Give it to the user that runs Holdfast: chown, then chmod 700 ${dataDir}`
-    return [problem('data_folder', `This user may not write in ${dataDir}`, remedy)]
+    return [
+      problem(
+        'data_folder',
+        `This user may not read and write in ${dataDir}`,
+        'Run doctor as the user that runs Holdfast. If this is that user, make it the owner of ' +
+          'the folder (chown).',
+      ),
+    ]
   }
   if (isClosed(mode)) return [fine('data_folder', `Only this user can read ${dataDir}`)]
   return [
@@ -53,7 +60,7 @@ export async function checkSecretFiles({ dataDir }: Settings): Promise<readonly 
   const found = await Promise.all(
     names.map(async (name) => {
       const path = join(dataDir, name)
-      const mode = await modeOf(path)
+      const mode = await unlessDenied(modeOf(path))
       if (mode === null) return []
       const check = name.replace('-', '_')
       if (isClosed(mode)) return [fine(check, `Only this user can read ${path}`)]
@@ -66,7 +73,7 @@ export async function checkSecretFiles({ dataDir }: Settings): Promise<readonly 
 
 /** A server refuses to open an unsafe file. */
 export async function checkDatabaseFile(settings: Settings): Promise<readonly Finding[]> {
-  const unsafe = await unsafeDatabaseFile(settings)
+  const unsafe = await unlessDenied(unsafeDatabaseFile(settings))
   if (unsafe === null) return []
   return [problem('store.file', `${unsafe.problem}. No server starts with it.`, unsafe.remedy)]
 }
@@ -96,6 +103,16 @@ async function modeOf(path: string): Promise<number | null> {
     return (await stat(path)).mode
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** Returns null if this user may not open the folder. Other checks report that. */
+async function unlessDenied<T>(found: Promise<T>): Promise<T | null> {
+  try {
+    return await found
+  } catch (error) {
+    if (isDenied(error)) return null
     throw error
   }
 }

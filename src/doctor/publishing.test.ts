@@ -72,6 +72,16 @@ describe('deliveries', () => {
   })
 })
 
+it.each([
+  ['open', { open: { ...nothing.open, due: 600, held: 400 }, failed: 1 }, [true, false, true]],
+  ['failed', { failed: 1000 }, [false, true, true]],
+  ['neither', { open: { ...nothing.open, due: 999 }, failed: 999 }, [false, false, false]],
+])('a count that stopped at its limit is called the least: %s', (_name, counts, isLeast) => {
+  const some = { oldest: [lingering()], oldestFailed: [lingering()], unreported: [lingering()] }
+  const findings = checkDeliveries({ ...nothing, unreportedCount: 30, ...some, ...counts }, now)
+  expect(findings.map(({ detail }) => detail.startsWith('At least '))).toEqual(isLeast)
+})
+
 describe('budgets', () => {
   it('are ok, blocked until a time, or nearly used up', () => {
     const fresh = newBudget('github:user', now)

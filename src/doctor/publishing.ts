@@ -1,4 +1,5 @@
 /** Checks of what is not published yet, of blocked identities, and of settings that delay it. */
+import { cappedCounts } from '../domain/outbox/backlog-count.ts'
 import type { BudgetLimits } from '../domain/outbox/budget.ts'
 import { useOf, type Budget } from '../domain/outbox/budget.ts'
 import type { PublishingRules } from '../domain/outbox/schedule.ts'
@@ -37,12 +38,13 @@ export function checkDeliveries(backlog: OutboxBacklog, now: number): readonly F
   ]
 }
 
-function openFinding({ open, oldest }: OutboxBacklog, now: number): readonly Finding[] {
+function openFinding(backlog: OutboxBacklog, now: number): readonly Finding[] {
+  const { open, oldest } = backlog
   const count = Object.values(open).reduce((sum, of) => sum + of, 0)
   const [first] = oldest
   if (first === undefined) return [fine('deliveries', 'Nothing waits to be published.')]
   const waitedMs = now - first.since
-  const waiting = `${counted(count, 'delivery', 'deliveries')} to be published`
+  const waiting = `${deliveries(count, cappedCounts(backlog).open)} to be published`
   if (waitedMs <= openMsMax) return [fine('deliveries', `${waiting}.`)]
   const named = oldest.slice(0, namedMax).map((item) => openName(item, now))
   return [
@@ -58,7 +60,8 @@ function openName({ deliveryId, channel, wait, since }: LingeringDelivery, now: 
   return `${deliveryId} (${channel}, ${wait ?? 'due'} ${agoText(now - since)})`
 }
 
-function failedFinding({ failed, oldestFailed }: OutboxBacklog): readonly Finding[] {
+function failedFinding(backlog: OutboxBacklog): readonly Finding[] {
+  const { failed, oldestFailed } = backlog
   if (failed === 0) return [fine('deliveries.failed', 'No failed deliveries.')]
   const named = oldestFailed
     .slice(0, namedMax)
@@ -68,7 +71,7 @@ function failedFinding({ failed, oldestFailed }: OutboxBacklog): readonly Findin
   return [
     warning(
       'deliveries.failed',
-      `${counted(failed, 'delivery', 'deliveries')} failed: ${named.join('; ')}.`,
+      `${deliveries(failed, cappedCounts(backlog).failed)} failed: ${named.join('; ')}.`,
       'See why: holdfast deliveries --status FAILED. When fixed, send them again: holdfast ' +
         'deliveries retry --all. Or close one: holdfast deliveries skip ID --reason TEXT',
     ),
@@ -81,14 +84,16 @@ function unreportedFinding(backlog: OutboxBacklog, now: number): readonly Findin
   if (first === undefined || now - first.since <= openMsMax) {
     return [fine('runs.unreported', 'Every run that ended is shown as ended.')]
   }
+  const capped = cappedCounts(backlog)
+  const count = `${atLeast(capped.open || capped.failed)}${unreportedCount}`
   const named = unreported
     .slice(0, namedMax)
     .map(({ runId, deliveryId, status }) => `${runId} (${deliveryId} is ${status})`)
   return [
     warning(
       'runs.unreported',
-      `${counted(unreportedCount, 'announcement', 'announcements')} of runs that ended may still ` +
-        `show as running, the oldest ${agoText(now - first.since)}: ${named.join('; ')}.`,
+      `${count} ${unreportedCount === 1 ? 'announcement' : 'announcements'} of runs that ended ` +
+        `may still show as running, the oldest ${agoText(now - first.since)}: ${named.join('; ')}.`,
       'Find the cause: holdfast why RUN_ID. When fixed: holdfast deliveries retry DELIVERY_ID',
     ),
   ]
@@ -195,6 +200,7 @@ export function checkLimits(limits: BudgetLimits): readonly Finding[] {
   return doubts.map((doubt) => warning('publishing.limits', doubt, remedy))
 }
 
-function counted(count: number, one: string, more: string): string {
-  return `${count} ${count === 1 ? one : more}`
-}
+const deliveries = (count: number, isLeast: boolean): string =>
+  `${atLeast(isLeast)}${count} ${count === 1 ? 'delivery' : 'deliveries'}`
+
+const atLeast = (isLeast: boolean): string => (isLeast ? 'At least ' : '')

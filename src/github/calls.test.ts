@@ -10,6 +10,7 @@ import {
   rejectionOf,
   theToken,
 } from '../../test/github/github-under-test.ts'
+import { budgetParams } from '../contract/deliveries.ts'
 import type { RepositoryRef } from '../github.ts'
 
 let api: FakeApi
@@ -141,6 +142,14 @@ describe('a repository that was renamed', () => {
 })
 
 describe('the identity that shares limits', () => {
+  it('can be named in a request', async () => {
+    api.on('GET /repos/acme/widgets/installation', { body: { id: 3 } })
+    for (const options of [{}, { credentials: appCredentials }]) {
+      const identity = await clientOf(api.url, options).github.identityOf(here)
+      expect(budgetParams.parse({ identity })).toEqual({ identity })
+    }
+  })
+
   it('is the user for one token', async () => {
     expect(await clientOf(api.url).github.identityOf(here)).toBe('github:user')
     expect(api.calls()).toEqual([])

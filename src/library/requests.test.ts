@@ -60,8 +60,16 @@ describe('a value that is not JSON is refused by the name of its field', () => {
   const broken = { toJSON: () => JSON.parse('{') as unknown }
 
   test.each([
-    ['a function', () => 1, 'must be JSON; function is none, pass data'],
-    ['a symbol', Symbol('x'), 'must be JSON; symbol is none, pass data'],
+    [
+      'a function',
+      () => 1,
+      'must be a value that JSON has, such as an object or a text, not a function',
+    ],
+    [
+      'a symbol',
+      Symbol('x'),
+      'must be a value that JSON has, such as an object or a text, not a symbol',
+    ],
     ['a BigInt', 1n, 'must be JSON, which has no BigInt; pass a number, or its digits as text'],
     ['a BigInt inside', { a: [1n] }, 'must be JSON, which has no BigInt; pass a number, or its'],
     ['a circle', circle, 'must be JSON; this contains itself, or a toJSON() in it throws: pass'],

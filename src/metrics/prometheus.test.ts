@@ -173,3 +173,10 @@ it('names from outside become "other" when there are too many or one is too long
   expect(found).toContain('holdfast_claims_total{type="other",reason="new"} 451')
   expect(found).toContain('holdfast_claims_total{type="type-0",reason="new"} 2')
 })
+
+it('a count that stops early says so', async () => {
+  const text = await metrics.text()
+  for (const name of ['deliveries_open', 'deliveries_failed', 'head_checks_waiting']) {
+    expect(text).toMatch(new RegExp(`# HELP holdfast_${name} .*Counted up to 1000`))
+  }
+})

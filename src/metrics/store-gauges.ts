@@ -6,6 +6,7 @@
 import type { Registry } from 'prom-client'
 import { Gauge } from 'prom-client'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
+import { backlogCountMax } from '../domain/outbox/backlog-count.ts'
 import type { Budget, BudgetLimits } from '../domain/outbox/budget.ts'
 import { useOf } from '../domain/outbox/budget.ts'
 import type { OutboxStore } from '../store/outbox-store.ts'
@@ -24,6 +25,8 @@ export interface StoreGauges {
 
 /** Each identity is a time series. Blocked ones come first, then those that wrote last. */
 const identitiesMax = 50
+
+const counted = `Counted up to ${backlogCountMax}`
 
 interface Source {
   readonly store: WatchedStore
@@ -100,7 +103,7 @@ function inboxGauges(gauge: MakeGauge): Reading {
 function catchUpGauges(gauge: MakeGauge): Reading {
   const heads = gauge(
     'holdfast_head_checks_waiting',
-    'Pull requests whose newest commit GitHub has to confirm.',
+    'Pull requests whose newest commit GitHub has to confirm. Counted up to 1000.',
   )
   const oldest = gauge(
     'holdfast_head_checks_oldest_seconds',
@@ -121,7 +124,7 @@ function catchUpGauges(gauge: MakeGauge): Reading {
 function deliveryGauges(gauge: MakeGauge): Reading {
   const open = gauge(
     'holdfast_deliveries_open',
-    'Deliveries that are not sent yet, by what they wait for.',
+    `Deliveries that are not sent yet, by what they wait for. ${counted} in all.`,
     ['wait'],
   )
   const oldest = gauge(
@@ -130,11 +133,11 @@ function deliveryGauges(gauge: MakeGauge): Reading {
   )
   const failed = gauge(
     'holdfast_deliveries_failed',
-    'Deliveries that failed and are not tried again.',
+    `Deliveries that failed and are not tried again. ${counted}.`,
   )
   const unreported = gauge(
     'holdfast_runs_unreported',
-    'Outputs of ended runs that GitHub may still show as running.',
+    'Outputs of ended runs that GitHub may still show as running, among the counted deliveries.',
   )
   const since = gauge(
     'holdfast_runs_unreported_oldest_seconds',

@@ -100,6 +100,12 @@ it('the reconciler logs once that deliveries wait, that some failed, and the end
   ])
 })
 
+it('the reconciler logs a count that stopped at its limit as the least', async () => {
+  backlog = { ...nothing, failed: 1000 }
+  await reconciler().kick()
+  expect(lines.join()).toContain('at least 1000 deliveries failed')
+})
+
 it('the reconciler continues after a pass that failed', async () => {
   const loop = reconciler((limit) => {
     if (forgotten > 0) throw new Error('away')

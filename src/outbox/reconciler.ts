@@ -9,6 +9,7 @@
 import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
 import type { Log } from '../log.ts'
+import { cappedCounts } from '../domain/outbox/backlog-count.ts'
 import type { OutboxBacklog, OutboxStore } from '../store/outbox-store.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Store } from '../store.ts'
@@ -84,12 +85,14 @@ export function createReconciler({ store, scheduler, log }: ReconcilerOptions): 
 const noTrouble = ''
 
 /** The text stays equal until something changes that is worth another log line. */
-function troubleIn({ oldestAt, failed, unreported }: OutboxBacklog, now: number): string {
+function troubleIn(backlog: OutboxBacklog, now: number): string {
+  const { oldestAt, failed, unreported } = backlog
+  const least = cappedCounts(backlog).failed ? 'at least ' : ''
   const isOld = oldestAt !== null && now - oldestAt > longMs
   const late = unreported.filter(({ since }) => now - since > longMs).length
   return [
     ...(isOld ? ['deliveries have waited too long'] : []),
-    ...(failed > 0 ? [`${failed === 1 ? '1 delivery' : `${failed} deliveries`} failed`] : []),
+    ...(failed > 0 ? [`${least}${failed} ${failed === 1 ? 'delivery' : 'deliveries'} failed`] : []),
     ...(late > 0 ? ['GitHub still shows ended runs as in progress'] : []),
   ].join(', ')
 }

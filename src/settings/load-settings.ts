@@ -11,7 +11,7 @@ import { checkArgument } from './config-file/check-config.ts'
 import { loadConfigFile, type LoadedConfig } from './config-file/config-file.ts'
 import { readEnvironment, type Environment, type FoundText } from './environment.ts'
 import { isLoopbackName } from '../validation/text-fields.ts'
-import { didYouMean, didYouMeanOrAll } from '../validation/nearest.ts'
+import { didYouMeanOrAll, didYouMeanValue } from '../validation/nearest.ts'
 import { flagOf, hasFlag, type Option } from './options/option.ts'
 import { optionEntries, options, type OptionKey, type OptionValues } from './options/options.ts'
 import { contextProblems } from './run-types/publish-rights.ts'
@@ -129,7 +129,7 @@ function badValue(name: string, source: string | null, entry: Option, value: unk
   const unit = entry.unit === null ? '' : ` (${entry.unit})`
   const from = source === null ? '' : ` (${source})`
   const { choices = [] } = entry.kind
-  const meant = typeof value === 'string' ? didYouMean(value, choices) : ''
+  const meant = typeof value === 'string' ? didYouMeanValue(value, choices) : ''
   const problem = `${name}${from}${shown} must be ${entry.kind.allowed}${unit}`
   return meant === '' ? problem : `${problem}. ${meant}`
 }

@@ -283,6 +283,7 @@ export interface AnchorPlace {
   readonly url: string | null
 }
 
+/** The counts stop at `backlogCountMax` (domain/outbox/backlog-count.ts). */
 export interface OutboxBacklog {
   readonly open: Readonly<Record<DeliveryWait, number>>
   /** When the oldest open version was wanted. */

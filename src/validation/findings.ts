@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod'
 import { fieldsAt } from './fields-at.ts'
-import { didYouMean, unknownField } from './nearest.ts'
+import { didYouMeanValue, unknownField } from './nearest.ts'
 
 /** A value can be wrong in a hundred thousand places. */
 const unknownKeysMax = 20
@@ -46,7 +46,7 @@ function flatten(schema: z.ZodType, issue: Issue, data: unknown): readonly Findi
     }
     case 'invalid_value': {
       const values = issue.values.map(String)
-      const meant = typeof value === 'string' ? didYouMean(value, values) : ''
+      const meant = typeof value === 'string' ? didYouMeanValue(value, values) : ''
       const message = [`must be ${listed(values)}`, meant].filter(Boolean).join('. ')
       return [{ path, message, shape: typeof value !== 'string' }]
     }

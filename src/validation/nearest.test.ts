@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { didYouMean, didYouMeanOrAll, editDistance, nearest, unknownField } from './nearest.ts'
+import {
+  didYouMean,
+  didYouMeanOrAll,
+  didYouMeanValue,
+  editDistance,
+  nearest,
+  unknownField,
+} from './nearest.ts'
 
 describe('the distance between two names', () => {
   test.each([
@@ -76,6 +83,22 @@ describe('the nearest name', () => {
 })
 
 describe('the words for it', () => {
+  test.each([
+    ['sucess', 'Did you mean "succeeded"?'],
+    ['success', 'Did you mean "succeeded"?'],
+    ['failure', 'Did you mean "failed"?'],
+    ['skip', 'Did you mean "skipped"?'],
+    ['su', ''],
+    ['done', ''],
+    [`suc${'x'.repeat(100)}`, ''],
+  ])('name the only value of a field that begins like %s: %s', (wrong, question) => {
+    expect(didYouMeanValue(wrong, ['succeeded', 'failed', 'skipped'])).toBe(question)
+  })
+
+  test('name no value if several begin alike', () => {
+    expect(didYouMeanValue('repository', ['report', 'repeat'])).toBe('')
+  })
+
   test('are a question, or all names, or nothing', () => {
     expect(didYouMean('prot', ['host', 'port'])).toBe('Did you mean "port"?')
     expect(didYouMean('zzz', ['host', 'port'])).toBe('')

@@ -95,7 +95,22 @@ export function didYouMean(wrong: string, right: readonly string[]): string {
   return meant === null ? '' : `Did you mean ${JSON.stringify(meant)}?`
 }
 
-/** The same, or all right names if none is near. `kind`: what they are, in the plural. */
+/** The letters of a value that are enough to tell which one was meant. */
+const startLength = 3
+
+/**
+ * The same for the few values of a field, which the problem lists. So it is enough that only one of
+ * them begins like it: `success` for `succeeded`.
+ */
+export function didYouMeanValue(wrong: string, values: readonly string[]): string {
+  const near = didYouMean(wrong, values)
+  const start = lettersOf(wrong).slice(0, startLength)
+  if (near !== '' || wrong.length > typedLengthMax || start.length < startLength) return near
+  const alike = values.filter((value) => lettersOf(value).startsWith(start))
+  return alike.length === 1 ? `Did you mean ${JSON.stringify(alike[0])}?` : ''
+}
+
+/** Like `didYouMean`, or all right names if none is near. `kind`: what they are, in the plural. */
 export function didYouMeanOrAll(wrong: string, right: readonly string[], kind: string): string {
   return didYouMean(wrong, right) || `${kind}: ${right.join(', ')}`
 }

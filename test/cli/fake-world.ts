@@ -47,6 +47,7 @@ export class FakeWorld implements World {
     },
     // Standard output is a pipe, unless a test sets this.
     columns: null as number | null,
+    errColumns: null as number | null,
     colour: false,
     watched: false,
     logStyle: 'json' as World['terminal']['logStyle'],

@@ -245,6 +245,13 @@ describe('with a token', () => {
       code: 'not_found',
     })
     expect(problemOf(await ask('GET', '/v1/runs/x/none'))).toMatchObject({ status: 404 })
+    const hintAt = async (url: string) => problemOf(await ask('GET', url)).hint
+    expect(await hintAt('/v1/none')).toBe('All paths are at /docs.')
+    expect(await hintAt('/v1/rnus?x')).toBe('Did you mean /v1/runs? All paths are at /docs.')
+    expect(await hintAt('/runs')).toMatch(/^Did you mean \/v1\/runs\? /)
+    expect(await hintAt('/v1/runs/run_1/canel')).toMatch(
+      /^Did you mean \/v1\/runs\/{id}\/cancel\? /,
+    )
     for (const [method, url, allow] of [
       ['DELETE', '/v1/runs', 'POST, GET, HEAD'],
       ['GET', '/v1/runs/lease', 'POST'],

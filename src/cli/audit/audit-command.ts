@@ -51,7 +51,7 @@ Examples:
         query,
         shape: auditTable,
         noun: 'events',
-        usual: { type: auditTypes },
+        known: { type: { kind: null, of: () => auditTypes } },
         page: (operations, wanted) => operations.listAudit(wanted),
       })
     })

@@ -4,6 +4,7 @@
  */
 import type { Command } from 'commander'
 import { z } from 'zod'
+import { budgetParams } from '../../contract/deliveries.ts'
 import { id as idSchema } from '../../contract/fields.ts'
 import { clauses } from '../../texts/sentences.ts'
 import { findingsOf } from '../../validation/findings.ts'
@@ -71,6 +72,16 @@ function valuesOf(schema: z.ZodType, field: string): readonly string[] {
 
 function camel(field: string): string {
   return field.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** An identity from the command line, by the same rule as in the path of a request. */
+export function checkIdentity(text: string): string {
+  const checked = budgetParams.safeParse({ identity: text.trim() })
+  if (checked.success) return checked.data.identity
+  throw new UsageError(
+    `${JSON.stringify(text)} is not an identity, such as github:user or github:installation:7`,
+    'List them: holdfast budgets',
+  )
 }
 
 /** An id from the command line; it becomes part of a path. */

@@ -149,6 +149,10 @@ interface ProblemText {
   readonly hint?: unknown
 }
 
+const otherToken =
+  'Set HOLDFAST_TOKEN to a valid token, or give --token. The admin token is the value of ' +
+  'HOLDFAST_ADMIN_TOKEN on the server, or is in the file admin-token of its data folder.'
+
 function refusal(status: number, answer: unknown, server: string): Error {
   const problem = (answer ?? {}) as ProblemText
   const reason = [problem.detail, problem.title].find((text) => typeof text === 'string')
@@ -157,6 +161,8 @@ function refusal(status: number, answer: unknown, server: string): Error {
     return new UnreachableError('unreachable', message)
   }
   const code = typeof problem.code === 'string' ? problem.code : 'refused'
-  const hint = typeof problem.hint === 'string' ? { hint: problem.hint } : {}
+  // The server names its header. On the command line the token comes from a variable or a flag.
+  const given = status === 401 ? otherToken : problem.hint
+  const hint = typeof given === 'string' ? { hint: given } : {}
   return new RefusedError(code, message, hint)
 }

@@ -1,11 +1,11 @@
 /** `holdfast backup`: a checked copy of a SQLite database, while a server uses it. */
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { SetupError } from '../../errors.ts'
 import { presentSecretFiles } from '../../settings/data-folder/server-secrets.ts'
 import { addDatabaseFlags, settingsOf, type Parsed } from '../connection/connection.ts'
-import { noDatabase, refuseMemory } from '../operations/open-operations.ts'
+import { requireFile, refuseMemory } from '../operations/open-operations.ts'
+import { printText } from '../output/fit-text.ts'
 import { printJson } from '../output/json.ts'
 import { progressOn } from '../output/progress.ts'
 import type { World } from '../world.ts'
@@ -38,7 +38,7 @@ Examples:
       const target = resolve(world.cwd, file)
       if (database.kind === 'postgres') throw usePgDump(database.url, file)
       refuseMemory(settings)
-      if (!existsSync(database.path)) throw noDatabase(database.path)
+      requireFile(database.path)
       const progress = progressOn(world.terminal)
       try {
         const { bytes } = await world.backupDatabase(database.path, {
@@ -49,7 +49,8 @@ Examples:
         })
         progress.end()
         if (parsed['json'] === true) return printJson(world.terminal, { file: target, bytes })
-        world.terminal.out(
+        printText(
+          world.terminal,
           `Backup written and verified (${sizeText(bytes)}): ${target}\n` +
             notIncludedText(presentSecretFiles(settings)),
         )
@@ -86,7 +87,7 @@ function usePgDump(address: string, file: string): SetupError {
   const dump = 'pg_dump --format=custom --schema=holdfast'
   const command = `${dump} --file=${quoted(file)} ${quoted(url.href)}`
   const password = 'It asks for the password, or reads it from PGPASSWORD or ~/.pgpass.'
-  const message = 'holdfast backup copies SQLite databases only, and this is PostgreSQL'
+  const message = 'This database is PostgreSQL, but holdfast backup copies SQLite only'
   return new SetupError('backup_postgres', message, { hint: `Run: ${command}\n  ${password}` })
 }
 

@@ -10,6 +10,7 @@ import type { Settings } from '../../settings/settings.ts'
 import { addDatabaseFlags, settingsOf, type Parsed } from '../connection/connection.ts'
 import { UnreachableError, UsageError } from '../failure.ts'
 import { openExisting, refuseMemory } from '../operations/open-operations.ts'
+import { printNote, printText } from '../output/fit-text.ts'
 import { printJson } from '../output/json.ts'
 import { progressOn } from '../output/progress.ts'
 import { missingFilesText, notedText } from './restore-words.ts'
@@ -65,7 +66,8 @@ Examples:
         note === null
           ? ''
           : notedText(note) + missingFilesText(missingSecretFiles(settings), settings.dataDir)
-      world.terminal.out(schemaText(answer, describeDatabase(settings)) + restoreText)
+      const text = schemaText(answer, describeDatabase(settings)) + restoreText
+      printText(world.terminal, text)
     })
 }
 
@@ -107,7 +109,9 @@ async function noteRestore(world: World, settings: Settings): Promise<RestoreNot
   const store = await openExisting(world, settings)
   try {
     const { aliveAt } = await store.upkeep.vitals()
-    if (isActive(aliveAt, store.now())) world.terminal.err(activeText(store.now() - aliveAt))
+    if (isActive(aliveAt, store.now())) {
+      printNote(world.terminal, activeText(store.now() - aliveAt))
+    }
     return await store.outbox.noteRestore()
   } finally {
     await store.close()

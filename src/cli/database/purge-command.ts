@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { purgeAll, purgeLimits } from '../../runs/purge.ts'
 import { addDatabaseFlags, settingsOf, type Parsed } from '../connection/connection.ts'
 import { openExisting } from '../operations/open-operations.ts'
+import { printText } from '../output/fit-text.ts'
 import { printJson } from '../output/json.ts'
 import { progressOn } from '../output/progress.ts'
 import type { World } from '../world.ts'
@@ -38,7 +39,8 @@ Examples:
         if (parsed['json'] === true) return printJson(world.terminal, { runs })
         const { finishedDays, supersededDays } = settings.retention
         const keptDays = Math.min(finishedDays, supersededDays)
-        world.terminal.out(
+        printText(
+          world.terminal,
           `Removed ${countText(runs)}. Finished runs are kept for ${finishedDays} days, ` +
             `superseded runs for ${keptDays} days.\n`,
         )

@@ -74,9 +74,15 @@ describe('a SQLite file that cannot be used', () => {
   const sqlite: { database: Database } = { database: { kind: 'sqlite', path: '/x/holdfast.db' } }
 
   test('leads to an error with its path and the remedy', () => {
-    const text = failureText(storeFailure(coded('EACCES', 'permission denied'), sqlite, {}))
-    expect(text).toContain('Could not open the database /x/holdfast.db: permission denied')
+    const text = failureText(storeFailure(coded('ENOSPC', 'disk full'), sqlite, {}))
+    expect(text).toContain('Could not open the database /x/holdfast.db: disk full')
     expect(text).toContain('HOLDFAST_DATABASE_URL')
+  })
+
+  test('because it belongs to another user says what to do', () => {
+    const text = failureText(storeFailure(coded('EACCES', 'permission denied'), sqlite, {}))
+    expect(text).toContain('This user may not read the database /x/holdfast.db')
+    expect(text).toContain('Run the command as the user that runs Holdfast')
   })
 
   test('leads to an unchanged error if that already explains the reason', () => {

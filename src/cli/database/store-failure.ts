@@ -3,6 +3,7 @@
  * error. This file also knows which setting names the database. No text contains a password.
  */
 import { HoldfastError, SetupError, StoreUnavailableError } from '../../errors.ts'
+import { deniedWords, isDenied } from '../../settings/data-folder/denied.ts'
 import type { Environment } from '../../settings/environment.ts'
 import { options } from '../../settings/options/options.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -21,6 +22,10 @@ export function storeFailure(
   }
   const code = (error as NodeJS.ErrnoException | null)?.code
   if (error instanceof HoldfastError || code === undefined) return error
+  if (isDenied(error)) {
+    const { message, hint } = deniedWords(database.path)
+    return new SetupError('store_unusable', message, { hint, cause: error })
+  }
   const why = error instanceof Error ? error.message : code
   return new SetupError('store_unusable', `Could not open the database ${database.path}: ${why}`, {
     hint: `Give the user of Holdfast access to it, or choose another with ${setting}.`,

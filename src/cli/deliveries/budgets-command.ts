@@ -3,10 +3,11 @@ import type { Command } from 'commander'
 import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
 import { withOperations } from '../operations/open-operations.ts'
 import type { BudgetList } from '../../contract.ts'
+import { printNote } from '../output/fit-text.ts'
 import { printJson } from '../output/json.ts'
 import { tablePrinter, type TableShape } from '../output/table.ts'
 import { relativeTime } from '../output/time-text.ts'
-import { showFlagsOfList } from '../connection/query-flags.ts'
+import { checkIdentity, showFlagsOfList } from '../connection/query-flags.ts'
 import type { World } from '../world.ts'
 
 type BudgetView = BudgetList['items'][number]
@@ -46,7 +47,7 @@ Examples:
       if (parsed['json'] === true) return printJson(world.terminal, answer)
       tablePrinter(world.terminal, budgetsTable, world.clock.wallMs()).print(answer.items)
       if (answer.items.length === 0)
-        world.terminal.err('No budgets: nothing has been written yet.\n')
+        printNote(world.terminal, 'No budgets: nothing has been written yet.\n')
     })
 }
 
@@ -67,7 +68,8 @@ Examples:
   holdfast budgets unblock github:user
   holdfast budgets unblock github:installation:7`,
     )
-    .action(async (identity: string, parsed: Parsed) => {
+    .action(async (given: string, parsed: Parsed) => {
+      const identity = checkIdentity(given)
       const lifted = await withOperations(world, parsed, (operations) =>
         operations.unblockIdentity(identity),
       )

@@ -82,7 +82,10 @@ describe('deliveries', () => {
     const suggested = 'No deliveries. Did you mean "github-comment"?\n'
     expect(misspelt).toMatchObject({ code: 0, stderr: suggested })
     const open = await at.command('deliveries', '--channel', 'telegram')
-    expect(open).toMatchObject({ code: 0, stderr: 'No deliveries.\n' })
+    const channels = /^No deliveries\. Channels: github-comment, github-status, .*\n$/
+    expect(open).toMatchObject({ code: 0, stderr: expect.stringMatching(channels) as string })
+    const asJson = await at.command('deliveries', '--channel', 'telegram', '--json')
+    expect(asJson).toEqual({ code: 0, stdout: '{"items":[],"next_cursor":null}\n', stderr: '' })
     const wrong = await at.command('deliveries', '--wait', 'tea')
     expect(wrong).toMatchObject({ code: 2 })
     expect(wrong.stderr).toContain('--wait must be ')
@@ -154,7 +157,7 @@ describe('deliveries', () => {
     const anchor = await stored('anchor')
     const status = await stored('status')
     const skipped = await at.command('deliveries', 'skip', anchor.id, '--reason', 'not wanted')
-    expect(skipped.stdout).toBe(`${anchor.id} (acme/widgets#5) is SKIPPED not wanted.\n`)
+    expect(skipped.stdout).toBe(`${anchor.id} (acme/widgets#5) is SKIPPED: not wanted.\n`)
     const confirm = ['deliveries', 'confirm', status.id, '--provider-message-id', '41', '--json']
     // Without credentials, GitHub cannot be asked whether it is ours.
     const refused = await at.command(...confirm)
@@ -228,7 +231,21 @@ describe('budgets', () => {
     expect(await at.store.outbox.blockedUntil('installation:7')).toBeNull()
     const audit = await at.command('audit', '--type', 'operator.identity_unblocked', '--json')
     expect(audit.stdout).toContain('installation:7')
-    const unknown = await at.command('budgets', 'unblock', 'nobody')
-    expect(unknown.stderr).toContain('there is no identity nobody')
+  })
+
+  test.each(['github:user', 'github:app:7', 'github:app:Iv1.8a61f9b3a7', 'github:installation:7'])(
+    'of the unknown identity %s cannot be unblocked',
+    async (identity) => {
+      const { code, stderr } = await at.command('budgets', 'unblock', identity)
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`no identity ${identity}`)])
+    },
+  )
+
+  test('are unblocked only by an identity, with a server as without one', async () => {
+    const server = ['--url', 'http://127.0.0.1:9', '--token', 'x']
+    for (const flags of [[], server]) {
+      const { code, stderr } = await at.command('budgets', 'unblock', 'nobody', ...flags)
+      expect([code, stderr]).toEqual([2, expect.stringContaining('"nobody" is not an identity')])
+    }
   })
 })

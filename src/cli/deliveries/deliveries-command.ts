@@ -17,6 +17,7 @@ import { withOperations } from '../operations/open-operations.ts'
 import type { DeliveryView, DeliveryWithAttemptsView } from '../../contract.ts'
 import type { Operations } from '../operations/operations.ts'
 import { printFields, printHeading, printQuoted, quotedWidth } from '../output/fields.ts'
+import { printText } from '../output/fit-text.ts'
 import { printJson } from '../output/json.ts'
 import { paintFor } from '../output/paint.ts'
 import { tablePrinter } from '../output/table.ts'
@@ -74,7 +75,7 @@ Examples:
         query,
         shape: deliveriesTable,
         noun: 'deliveries',
-        usual: { channel: githubChannels },
+        known: { channel: { kind: 'Channels', of: () => githubChannels } },
         page: (operations, wanted) => operations.listDeliveries(wanted),
       })
     })
@@ -227,7 +228,7 @@ Example:
 
 function printStatus(world: World, parsed: Parsed, item: DeliveryView): void {
   if (parsed['json'] === true) return printJson(world.terminal, item)
-  world.terminal.out(`${item.id} (${item.target}) is ${statusText(item)}.\n`)
+  printText(world.terminal, `${item.id} (${item.target}) is ${statusText(item)}.\n`)
 }
 
 /** For an unknown id, names the command that lists the known ones. */

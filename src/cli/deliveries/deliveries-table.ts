@@ -12,10 +12,10 @@ import type { Style } from '../output/paint.ts'
 import type { TableShape } from '../output/table.ts'
 import { exactTime, relativeTime } from '../output/time-text.ts'
 
-/** In the words of the API and of the filters: `PENDING backoff`. */
+/** In the words of the API and of the filters: `PENDING backoff`, `SKIPPED: not wanted`. */
 export function statusText({ status, wait, reason }: DeliveryView): string {
-  const why = wait ?? reason
-  return why === null ? status : `${status} ${why}`
+  if (wait !== null) return `${status} ${wait}`
+  return reason === null ? status : `${status}: ${reason}`
 }
 
 export function deliveryStyle({ status, wait }: DeliveryView): Style | null {

@@ -12,6 +12,7 @@ import type { Store } from '../../store.ts'
 import { addDatabaseFlags, settingsOf, type Parsed } from '../connection/connection.ts'
 import { UsageError } from '../failure.ts'
 import { openExisting } from '../operations/open-operations.ts'
+import { printText } from '../output/fit-text.ts'
 import { printJson } from '../output/json.ts'
 import { tablePrinter, type TableShape } from '../output/table.ts'
 import { relativeTime } from '../output/time-text.ts'
@@ -79,7 +80,8 @@ function addRotate(keys: Command, world: World): void {
     const all = await onStore(world, parsed, (store) => store.outbox.rotateMarkerKey(actor))
     if (parsed['json'] === true) return printJson(world.terminal, { items: all.map(viewOf) })
     const others = all.length - 1
-    world.terminal.out(
+    printText(
+      world.terminal,
       `Key ${all[0]?.id ?? ''} signs from now on. ` +
         `${others} older ${others === 1 ? 'key still verifies' : 'keys still verify'}.\n`,
     )

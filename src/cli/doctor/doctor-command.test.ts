@@ -63,8 +63,18 @@ describe('doctor directly on the database', () => {
   })
 
   test.each([
-    [80, '✓ store.schema       Schema', /^✗ data_folder {7} /m, /^ {21}→ Fix it: chmod 700$/m],
-    [60, '✓ store.schema\n    Schema', /^✗ data_folder\n {4}\S/m, /^ {4}→ Fix it: chmod 700$/m],
+    [
+      80,
+      '✓ store.schema       Schema',
+      /^✗ data_folder {7} /m,
+      /^ {21}→ Fix it:\n +chmod 700 \S+$/m,
+    ],
+    [
+      60,
+      '✓ store.schema\n    Schema',
+      /^✗ data_folder\n {4}\S/m,
+      /^ {4}→ Fix it:\n +chmod 700 \S+$/m,
+    ],
   ])('is shown in %i columns with marks, remedies and a sum', async (columns, ...parts) => {
     const [schema, folder, remedy] = parts
     const at = await storeWorld()

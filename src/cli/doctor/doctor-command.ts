@@ -16,10 +16,11 @@ import { exitCodes } from '../failure.ts'
 import { inspect } from '../database/migrate-command.ts'
 import { makeLog } from '../serve/log.ts'
 import { openExisting } from '../operations/open-operations.ts'
+import { wrapMessage } from '../output/fit-text.ts'
 import { printJson } from '../output/json.ts'
 import { paintFor, type Style } from '../output/paint.ts'
 import { printable } from '../output/printable.ts'
-import { padTo, textWidth, wrap } from '../output/text-width.ts'
+import { padTo, textWidth } from '../output/text-width.ts'
 import { serverClient } from '../connection/server-client.ts'
 import type { Terminal } from '../terminal.ts'
 import type { World } from '../world.ts'
@@ -119,8 +120,8 @@ function printReport(terminal: Terminal, { findings }: Report): void {
   const room = Math.max(30, columns - blank.length)
   for (const { check, level, detail, remedy } of findings) {
     const [mark, style] = marks[level]
-    const lines = wrap(printable(detail), room)
-    const remedies = remedy === null ? [] : wrap(printable(remedy), room - 2)
+    const lines = wrapMessage(printable(detail), room)
+    const remedies = remedy === null ? [] : wrapMessage(printable(remedy), room - 2)
     const name = paint(padTo(printable(check), isBeside ? width : 0), 'bold')
     const first = isBeside ? `  ${lines[0] ?? ''}` : ''
     terminal.out(`${paint(mark, style)} ${name}${first}\n`)

@@ -6,6 +6,7 @@ import { catchUp } from '../../operations/inbox.ts'
 import { addConnectionFlags, connectionOf, type Parsed } from '../connection/connection.ts'
 import { makeLog } from '../serve/log.ts'
 import { openExisting } from '../operations/open-operations.ts'
+import { printText } from '../output/fit-text.ts'
 import { printJson } from '../output/json.ts'
 import { printable } from '../output/printable.ts'
 import { progressOn } from '../output/progress.ts'
@@ -37,7 +38,7 @@ Examples:
       progress.show('Asking GitHub …')
       const report = await reportFor(world, parsed).finally(() => progress.end())
       if (parsed['json'] === true) return printJson(world.terminal, report)
-      world.terminal.out(catchUpText(report))
+      printText(world.terminal, catchUpText(report))
     })
 }
 

@@ -8,6 +8,7 @@ import { withHint } from '../failure.ts'
 import { inboxFields, inboxHeading, inboxTable } from './inbox-table.ts'
 import { withOperations } from '../operations/open-operations.ts'
 import { printFields, printHeading } from '../output/fields.ts'
+import { printText } from '../output/fit-text.ts'
 import { printJson } from '../output/json.ts'
 import { addPageFlags, checkId, queryOf, showFlagsOfList } from '../connection/query-flags.ts'
 import type { World } from '../world.ts'
@@ -102,6 +103,7 @@ function addReplay(inbox: Command, world: World): void {
       withHint(operations.replayInboxEntry(id), notFound),
     )
     if (parsed['json'] === true) return printJson(world.terminal, entry)
-    world.terminal.out(`${entry.id} is ${entry.state}. Show it: holdfast inbox show ${entry.id}\n`)
+    const text = `${entry.id} is ${entry.state}. Show it: holdfast inbox show ${entry.id}\n`
+    printText(world.terminal, text)
   })
 }

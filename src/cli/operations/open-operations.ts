@@ -2,7 +2,8 @@
  * Opens the operations on a server or on a database. A database is opened even while a server uses
  * it. A missing one is not created, because an empty list from a new file would mislead.
  */
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
+import { deniedWords, isDenied } from '../../settings/data-folder/denied.ts'
 import { makeDatabaseFolder } from '../../settings/data-folder/folders.ts'
 import { options } from '../../settings/options/options.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -11,6 +12,7 @@ import { connectionOf, type Parsed } from '../connection/connection.ts'
 import { UnreachableError, UsageError } from '../failure.ts'
 import { serverClient } from '../connection/server-client.ts'
 import { storeFailure } from '../database/store-failure.ts'
+import { printNote } from '../output/fit-text.ts'
 import type { World } from '../world.ts'
 import { httpOperations } from './http-operations.ts'
 import type { Operations } from './operations.ts'
@@ -76,9 +78,7 @@ export async function openExisting(
 ): Promise<Store> {
   const { database } = settings
   refuseMemory(settings)
-  if (database.kind === 'sqlite' && !make && !existsSync(database.path)) {
-    throw noDatabase(database.path)
-  }
+  if (database.kind === 'sqlite' && !make) requireFile(database.path)
   const { clock, random, scheduler } = world
   const options = { clock, random, scheduler, ...(migrate && { migrate: 'always' as const }) }
   return await world.openStore(settings, options).catch((error: unknown) => {
@@ -94,7 +94,19 @@ export function refuseMemory({ database }: Pick<Settings, 'database'>): void {
   )
 }
 
-export function noDatabase(path: string): UnreachableError {
+/** Throws if there is no file, or if this user may not open its folder. */
+export function requireFile(path: string): void {
+  try {
+    if (statSync(path, { throwIfNoEntry: false }) !== undefined) return
+  } catch (error) {
+    if (!isDenied(error)) throw error
+    const { message, hint } = deniedWords(path)
+    throw new UnreachableError('store_unusable', message, { hint, cause: error })
+  }
+  throw noDatabase(path)
+}
+
+function noDatabase(path: string): UnreachableError {
   return new UnreachableError('store_missing', `There is no database at ${path}`, {
     hint:
       `Start a server here first, or say where it is: --data-dir, --database-url ` +
@@ -107,7 +119,8 @@ function awayNotice(world: World, server: string): (away: boolean) => void {
   return (away) => {
     if (away === wasAway) return
     wasAway = away
-    world.terminal.err(
+    printNote(
+      world.terminal,
       away ? `${server} does not answer; trying again …\n` : `${server} is back.\n`,
     )
   }

@@ -1,7 +1,7 @@
 /** What every `list` command does: it asks for the items, page by page, and prints them. */
 import { withOperations } from '../operations/open-operations.ts'
 import type { Listed, Operations } from '../operations/operations.ts'
-import { didYouMean } from '../../validation/nearest.ts'
+import { didYouMean, didYouMeanOrAll } from '../../validation/nearest.ts'
 import { printList } from './list.ts'
 import type { TableShape } from './table.ts'
 import type { Parsed } from '../connection/connection.ts'
@@ -13,17 +13,21 @@ export interface ListAction<Q extends { readonly cursor?: string | undefined }, 
   /** For the message "No runs.": `runs`. */
   readonly noun: string
   readonly page: (operations: Operations, query: Q) => Promise<Listed<T>>
-  /**
-   * The usual values of a filter. Others are accepted, because the store may have them. But if
-   * nothing is found for one, the nearest usual value is suggested.
-   */
-  readonly usual?: { readonly [K in keyof Q]?: readonly string[] }
+  /** By filter. A value that is not known is accepted, because the store may have it. */
+  readonly known?: { readonly [K in keyof Q]?: KnownValues }
+}
+
+/** The values of a filter that are suggested if nothing is found for another value. */
+export interface KnownValues {
+  /** What they are, in the plural. Null if there are too many to name all. */
+  readonly kind: string | null
+  readonly of: (operations: Operations) => Promise<readonly string[]> | readonly string[]
 }
 
 export async function listAction<Q extends { readonly cursor?: string | undefined }, T>(
   world: World,
   parsed: Parsed,
-  { query, shape, noun, page, usual = {} }: ListAction<Q, T>,
+  { query, shape, noun, page, known = {} }: ListAction<Q, T>,
 ): Promise<void> {
   await withOperations(world, parsed, (operations) =>
     printList({
@@ -34,21 +38,25 @@ export async function listAction<Q extends { readonly cursor?: string | undefine
       cursor: query.cursor,
       shape,
       noun,
-      suggestion: suggestionFor(query, usual),
+      suggestion: () => suggestionFor(operations, query, known),
       pageAt: (cursor) => page(operations, { ...query, cursor }),
     }),
   )
 }
 
-/** Empty if every value is usual, or none is near. */
-function suggestionFor<Q extends object>(
+/** The nearest known value, or all of them. Empty if every value of the query is known. */
+async function suggestionFor<Q extends object>(
+  operations: Operations,
   query: Q,
-  usual: { readonly [K in keyof Q]?: readonly string[] },
-): string {
-  const given = Object.entries(query) as [keyof Q, unknown][]
-  const questions = given.map(([field, value]) => {
-    const values = usual[field] ?? []
-    return typeof value !== 'string' || values.includes(value) ? '' : didYouMean(value, values)
-  })
-  return questions.find((question) => question !== '') ?? ''
+  known: { readonly [K in keyof Q]?: KnownValues },
+): Promise<string> {
+  for (const [field, value] of Object.entries(query) as [keyof Q, unknown][]) {
+    const filter = known[field]
+    if (filter === undefined || typeof value !== 'string') continue
+    const values = await filter.of(operations)
+    if (values.length === 0 || values.includes(value)) continue
+    const { kind } = filter
+    return kind === null ? didYouMean(value, values) : didYouMeanOrAll(value, values, kind)
+  }
+  return ''
 }

@@ -5,6 +5,7 @@
 import type { Terminal } from '../terminal.ts'
 import type { Listed } from '../operations/operations.ts'
 import { printJson } from './json.ts'
+import { printNote } from './fit-text.ts'
 import { tablePrinter, type TableShape } from './table.ts'
 
 export interface ListRequest<T> {
@@ -17,13 +18,13 @@ export interface ListRequest<T> {
   readonly shape: TableShape<T>
   /** For the message "No runs.": `runs`. */
   readonly noun: string
-  /** Follows the message that nothing was found. */
-  readonly suggestion?: string
+  /** Follows the message that nothing was found. Asked for only then. */
+  readonly suggestion?: () => Promise<string>
   readonly pageAt: (cursor: string | undefined) => Promise<Listed<T>>
 }
 
 export async function printList<T>(request: ListRequest<T>): Promise<void> {
-  const { terminal, json, shape, noun, nowMs, suggestion = '' } = request
+  const { terminal, json, shape, noun, nowMs } = request
   if (json) {
     await printListAsJson(request)
     return
@@ -36,8 +37,11 @@ export async function printList<T>(request: ListRequest<T>): Promise<void> {
     count += page.items.length
     next = page.next_cursor
   }
-  if (count === 0) terminal.err(`${[`No ${noun}.`, suggestion].filter(Boolean).join(' ')}\n`)
-  if (next !== null) terminal.err(`There are more: add --all, or --cursor ${next}\n`)
+  if (count === 0) {
+    const suggestion = (await request.suggestion?.()) ?? ''
+    printNote(terminal, `${[`No ${noun}.`, suggestion].filter(Boolean).join(' ')}\n`)
+  }
+  if (next !== null) printNote(terminal, `There are more: add --all, or --cursor ${next}\n`)
 }
 
 async function printListAsJson<T>(request: ListRequest<T>): Promise<void> {

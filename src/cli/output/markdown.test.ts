@@ -79,3 +79,56 @@ test('an empty text shows nothing', () => {
   expect(shown('')).toEqual([])
   expect(shown('<!-- only a marker -->')).toEqual([])
 })
+
+describe('what people may write to harm the terminal', () => {
+  const hostile: Readonly<Record<string, string>> = {
+    'a line in deep quotations': `${'> '.repeat(60)}---`,
+    'a line in deep lists': Array.from({ length: 60 }, (_, at) => `${'  '.repeat(at)}- a`)
+      .concat(`${'  '.repeat(60)}***`)
+      .join('\n'),
+    quotations: '>'.repeat(65_000),
+    'quotations with a word': `${'>'.repeat(3000)} x`,
+    'lists in one line': `${'- '.repeat(32_000)}x`,
+    'numbers in one line': '1. '.repeat(21_000),
+    'tasks in one line': '- [ ] '.repeat(100),
+    'both in one line': `${'> - '.repeat(3000)}x`,
+    'emphasis that never ends': '_a*'.repeat(21_000),
+    'emphasis in emphasis': `${'*'.repeat(32_000)}a${'*'.repeat(32_000)}`,
+    backslashes: '\\'.repeat(65_000),
+    'an address that never ends': `${'a.'.repeat(32_000)}@`,
+    'tags that never end': '<a'.repeat(32_000),
+    'comments that never end': '<!--'.repeat(16_000),
+    'a table of many cells': `${'|a'.repeat(8000)}\n${'|-'.repeat(8000)}\n${'|\n'.repeat(16_000)}`,
+    'a code for the terminal, too deep': `${'> '.repeat(60)}\x1b[2J`,
+    'a code for the terminal, too long': '*\x1b[2J '.repeat(5000),
+  }
+
+  test.each(
+    Object.entries(hostile).flatMap(([name, text]) =>
+      [20, 60, 120].map((width) => [name, width, text] as const),
+    ),
+  )('%s, in %d columns, is shown', (_name, width, text) => {
+    const lines = shown(text, width)
+    expect(lines.join('')).not.toBe('')
+    expect(lines.join('\n')).not.toContain('\x1b')
+    // Only a word that is longer than a line makes a line too long.
+    const tooLong = lines.filter((line) => textWidth(line) > width)
+    expect(tooLong.filter((line) => line.replace(/^(> |- |\d+\. | )+/, '').includes(' '))).toEqual(
+      [],
+    )
+  })
+
+  test('what does not fit beside its marks is shown as it was written', () => {
+    const deep = '> > > > > > some words'
+    expect(shown(deep, 40)).toEqual([deep])
+    expect(shown(deep, 20)).toEqual(['> > > > > > some', '> > > > > words'])
+    expect(shown('- a\n  - b\n    - [x] c', 14)).toEqual(['- a', '  - b', '    - [x] c'])
+    expect(shown('---', 0)).toEqual(['─'])
+  })
+})
+
+test('a tag that does not end is text, and a comment ends at its own end', () => {
+  expect(shown('a <b>c</b> <i')).toEqual(['a c <i'])
+  expect(shown('<div>a<!-- > -->b<br/>c</div>')).toEqual(['ab', 'c'])
+  expect(shown('<div>a<!-- b>c')).toEqual(['ac'])
+})

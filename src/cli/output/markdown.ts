@@ -1,11 +1,13 @@
 /**
  * Markdown for a terminal: a preview of what people see on GitHub. Headings, lists, code and tables
  * can be recognised. An image or a fold is shown by its name, and HTML tags are left out. `marked`
- * parses the text. The lines are made here, so that no word is broken.
+ * parses the text. The lines are made here, so that no word is broken. Any text can be shown: what
+ * is too deep for the width, or for marked, is shown as it was written.
  */
-import { lexer, type Token, type Tokens } from 'marked'
+import type { Token, Tokens } from 'marked'
+import { markdownTokens } from './markdown-tokens.ts'
 import type { Paint, Style } from './paint.ts'
-import { printable } from './printable.ts'
+import { printable, printableLines } from './printable.ts'
 import { padTo, textWidth, wrapPieces } from './text-width.ts'
 
 interface Span {
@@ -13,8 +15,11 @@ interface Span {
   readonly style: Style | null
 }
 
+/** In fewer columns a quotation or a list is not readable. */
+const innerWidthMin = 10
+
 export function markdownLines(markdown: string, width: number, paint: Paint): readonly string[] {
-  return blocks(lexer(withoutInvisible(markdown)), width, paint)
+  return blocks(markdownTokens(withoutInvisible(markdown)), width, paint)
 }
 
 /** Removes the characters that only keep words, such as a mention, from acting on GitHub. */
@@ -40,13 +45,15 @@ function block(token: Token, width: number, paint: Paint): readonly string[] {
         .split('\n')
         .map((line) => paint(`  ${printable(line.replaceAll('\t', '  '))}`, 'cyan'))
     case 'blockquote':
-      return indentLines(blocks((token as Tokens.Blockquote).tokens, width - 2, paint), '> ', '> ')
+      return quotation(token as Tokens.Blockquote, width, paint)
     case 'list':
       return list(token as Tokens.List, width, paint)
     case 'table':
       return table(token as Tokens.Table, width, paint)
     case 'hr':
-      return ['─'.repeat(Math.min(width, 20))]
+      return ['─'.repeat(Math.max(1, Math.min(width, 20)))]
+    case 'plain':
+      return asWritten(token.raw, width, paint)
     case 'html':
       return fillLines([{ text: htmlText(token.raw), style: null }], width, paint)
     default: {
@@ -54,6 +61,17 @@ function block(token: Token, width: number, paint: Paint): readonly string[] {
       return fillLines(spansOf(inline ?? [token], null), width, paint)
     }
   }
+}
+
+/** The text itself, in lines of at most `width` columns. */
+const asWritten = (text: string, width: number, paint: Paint): readonly string[] =>
+  fillLines([{ text: writtenText(text), style: null }], width, paint)
+
+const writtenText = (text: string): string => printableLines(text).join('\n')
+
+function quotation({ raw, tokens }: Tokens.Blockquote, width: number, paint: Paint) {
+  if (width - 2 < innerWidthMin) return asWritten(raw, width, paint)
+  return indentLines(blocks(tokens, width - 2, paint), '> ', '> ')
 }
 
 const indentLines = (lines: readonly string[], first: string, others: string): readonly string[] =>
@@ -64,6 +82,7 @@ function list({ items, ordered, start }: Tokens.List, width: number, paint: Pain
     const number = ordered ? `${Number(start) + at}. ` : '- '
     const box = item.task ? (item.checked === true ? '[x] ' : '[ ] ') : ''
     const left = `${number}${box}`
+    if (width - left.length < innerWidthMin) return asWritten(item.raw.trimEnd(), width, paint)
     // The box is also a separate token.
     const inside = item.tokens.filter(({ type }) => type !== 'checkbox')
     const lines = item.loose
@@ -123,6 +142,8 @@ function inline(token: Token, style: Style | null): readonly Span[] {
     }
     case 'html':
       return [{ text: htmlText(token.raw), style }]
+    case 'plain':
+      return [{ text: writtenText(token.raw), style }]
     default:
       if (inside !== null) return spansOf(inside, style)
       return [{ text: plain('text' in token ? String(token.text) : token.raw), style }]
@@ -137,8 +158,31 @@ function link({ tokens, href, text }: Tokens.Link, style: Style | null): readonl
 
 /** What people see of HTML: the summary of a fold, and the text between tags. */
 function htmlText(raw: string): string {
-  const withBreaks = raw.replaceAll(/<summary[^>]*>/gi, '▸ ').replaceAll(/<br\s*\/?>/gi, '\n')
-  return plain(withBreaks.replaceAll(/<!--[\s\S]*?-->|<[^>]*>/g, ''))
+  let text = ''
+  let at = 0
+  for (const { start, after } of tagsIn(raw)) {
+    const tag = raw.slice(start, after)
+    text += raw.slice(at, start)
+    if (/^<summary\b/i.test(tag)) text += '▸ '
+    else if (/^<br\s*\/?>$/i.test(tag)) text += '\n'
+    at = after
+  }
+  return plain(text + raw.slice(at))
+}
+
+/**
+ * Where tags and comments start and end. Each character is read a fixed number of times: a regular
+ * expression would look for the end of every `<` up to the end of the text.
+ */
+function* tagsIn(raw: string): Generator<{ readonly start: number; readonly after: number }> {
+  const lastCommentEnd = raw.lastIndexOf('-->')
+  for (let start = raw.indexOf('<'); start !== -1;) {
+    const isComment = raw.startsWith('<!--', start) && lastCommentEnd >= start + 4
+    const end = isComment ? raw.indexOf('-->', start + 4) + 2 : raw.indexOf('>', start)
+    if (end === -1) return
+    yield { start, after: end + 1 }
+    start = raw.indexOf('<', end)
+  }
 }
 
 const namedEntities: Readonly<Record<string, string>> = {

@@ -30,6 +30,7 @@ function terminalOf(columns: number | null, colour = false) {
     out: (more) => void (text += more),
     err: () => undefined,
     columns,
+    errColumns: null,
     colour,
     watched: false,
     logStyle: 'json' as const,

@@ -12,6 +12,7 @@ import { withOperations } from '../operations/open-operations.ts'
 import type { ClaimedView, RunView } from '../../contract.ts'
 import type { Operations } from '../operations/operations.ts'
 import { printFields, printHeading, printQuoted, quotedWidth } from '../output/fields.ts'
+import { printText } from '../output/fit-text.ts'
 import { printJson } from '../output/json.ts'
 import { paintFor } from '../output/paint.ts'
 import { addPageFlags, checkId, queryOf, showFlagsOfList } from '../connection/query-flags.ts'
@@ -58,9 +59,16 @@ Examples:
         query,
         shape: runsTable,
         noun: 'runs',
+        known: { type: { kind: 'Types of the newest runs', of: newestTypes } },
         page: (operations, wanted) => operations.listRuns(wanted),
       })
     })
+}
+
+/** Any type can be claimed, so the runs themselves say which types there are. */
+async function newestTypes(operations: Operations): Promise<readonly string[]> {
+  const { items } = await operations.listRuns({ limit: 1000 })
+  return [...new Set(items.map(({ type }) => type))].toSorted()
 }
 
 function addShow(runs: Command, world: World): void {
@@ -104,7 +112,7 @@ function addRerun(runs: Command, world: World): void {
       return { holder: lastHolder(rows), answer: await operations.rerunRun(runId) }
     })
     if (isJson) return printJson(world.terminal, answer)
-    world.terminal.out(`${rerunText(answer, holder)}\n`)
+    printText(world.terminal, `${rerunText(answer, holder)}\n`)
   })
 }
 
@@ -117,7 +125,7 @@ function addCancel(runs: Command, world: World): void {
   addConnectionFlags(cancel).action(async (id: string, parsed: Parsed) => {
     const run = await onRun(world, id, parsed, (operations, runId) => operations.cancelRun(runId))
     if (parsed['json'] === true) return printJson(world.terminal, run)
-    world.terminal.out(`${run.id} (${aboutText(run)}) is ${run.state}.\n`)
+    printText(world.terminal, `${run.id} (${aboutText(run)}) is ${run.state}.\n`)
   })
 }
 

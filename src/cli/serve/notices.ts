@@ -12,12 +12,15 @@ import { options } from '../../settings/options/options.ts'
 import type { RunTypeSettings, Settings } from '../../settings/settings.ts'
 
 /** Empty when there is nothing to show. */
-export function madeSecretsText(made: readonly MadeSecret[]): string {
+export function madeSecretsText(
+  made: readonly MadeSecret[],
+  columns: number | null = null,
+): string {
   if (made.length === 0) return ''
   const rows = made.map(({ label, value, path }) => {
     return `  ${label.padEnd(15)} ${value}\n` + `  ${''.padEnd(15)} saved in ${path}\n`
   })
-  const rule = `${'-'.repeat(72)}\n`
+  const rule = `${'-'.repeat(Math.min(72, columns ?? 72))}\n`
   return `${rule}New secrets, shown only this once:\n\n${rows.join('\n')}${rule}`
 }
 
@@ -120,9 +123,9 @@ function modeLines({ settings, account }: StartedNotice): readonly string[] {
   return [
     'sandbox: GitHub is simulated, and nothing leaves this machine.',
     `Reason: ${missing}.`,
-    `To use the real GitHub, set ${githubWebhookSecrets.env} and either`,
-    `${githubToken.env}, or ${githubAppId.env} with ${githubPrivateKey.env}, and start`,
-    'with a new database: this one stays a sandbox.',
+    `To use the real GitHub, set ${githubWebhookSecrets.env} and either ${githubToken.env}, or ` +
+      `${githubAppId.env} with ${githubPrivateKey.env}, and start with a new database: this one ` +
+      'stays a sandbox.',
   ]
 }
 
@@ -143,8 +146,8 @@ export function permanentSandboxWarning(settings: Settings): string | null {
   return (
     `WARNING: ${credentials} set, but ${missing} is not, so GitHub is simulated (sandbox).\n` +
     `  The new database ${describeDatabase(settings)} stays a sandbox.\n` +
-    `  To use the real GitHub instead: stop this, delete that database, set ${missing}\n` +
-    '  to the secret of your webhook on GitHub, and start again.\n'
+    `  To use the real GitHub instead: stop this, delete that database, set ${missing} to the ` +
+    'secret of your webhook on GitHub, and start again.\n'
   )
 }
 

@@ -298,7 +298,7 @@ describe('stopping', () => {
     world.close = () => Promise.reject(new Error('the disk is gone'))
     world.stop('SIGTERM')
     expect(await exit).toBe(1)
-    expect(world.stderr).toContain('holdfast: the disk is gone')
+    expect(world.stderr).toContain('holdfast: The disk is gone')
   })
 })
 
@@ -310,7 +310,7 @@ describe('a server that cannot start', () => {
     ['EACCES', 'This user is not allowed to listen on port 8787', '--port N'],
     ['EADDRNOTAVAIL', '127.0.0.1 is not an address of this machine', '--host'],
     ['ENOTFOUND', '127.0.0.1 is not an address of this machine', '--host'],
-    ['ESTRANGE', 'listen ESTRANGE', ''],
+    ['ESTRANGE', 'Listen ESTRANGE', ''],
   ])('because of %s says so and releases the store', async (code, message, hint) => {
     const world = new FakeWorld()
     world.env = { HOLDFAST_LOG_LEVEL: 'silent' }

@@ -15,6 +15,7 @@ import { describeChanges, describeSettings } from '../../settings/describe-setti
 import { loadSettings } from '../../settings/load-settings.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { exitCodes } from '../failure.ts'
+import { printNote } from '../output/fit-text.ts'
 import { listenFailure } from './listen-failure.ts'
 import { makeLog, type Log } from './log.ts'
 import { madeSecretsText, permanentSandboxWarning, startedText } from './notices.ts'
@@ -61,7 +62,9 @@ async function start(world: World, settings: Settings, log: Log): Promise<Starte
   const { adminToken, webhookSecrets } = secrets
   const { clock, random, scheduler, version, terminal } = world
   const machine = { clock, random, scheduler }
-  if (await isNewDatabase(world, settings)) terminal.err(permanentSandboxWarning(settings) ?? '')
+  if (await isNewDatabase(world, settings)) {
+    printNote(terminal, permanentSandboxWarning(settings) ?? '')
+  }
   const composed = world.compose(settings, { ...machine, adminToken, webhookSecrets, log, version })
   const app = await composed.catch((error: unknown) => {
     throw storeFailure(error, settings, world.env)
@@ -70,7 +73,7 @@ async function start(world: World, settings: Settings, log: Log): Promise<Starte
     const { url } = await app.listen().catch((error: unknown) => {
       throw listenFailure(error, settings)
     })
-    terminal.err(madeSecretsText(secrets.unshown))
+    printNote(terminal, madeSecretsText(secrets.unshown, terminal.errColumns))
     const account = await accountOf(world, app)
     const restored = restoredLine(await app.restoreNote(), clock.wallMs())
     const newFiles = restored === null ? [] : secrets.unshown.map(({ path }) => basename(path))
@@ -78,7 +81,8 @@ async function start(world: World, settings: Settings, log: Log): Promise<Starte
     const warnings = [...secrets.warnings, ...(fileWarning === null ? [] : [fileWarning])]
     const shown = { ...secrets, warnings }
     const { cwd } = world
-    terminal.err(startedText({ settings, secrets: shown, version, url, cwd, account, restored }))
+    const notice = { settings, secrets: shown, version, url, cwd, account, restored }
+    printNote(terminal, startedText(notice))
     await secrets.markShown()
     // On a terminal the notice has just shown the important settings.
     const level = terminal.logStyle === 'json' ? 'info' : 'debug'

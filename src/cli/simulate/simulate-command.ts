@@ -9,6 +9,7 @@ import type { SeedResult } from '../../simulation/simulate-seed.ts'
 import type { Simulated } from '../../simulation/simulate.ts'
 import type { Parsed } from '../connection/connection.ts'
 import { exitCodes } from '../failure.ts'
+import { printText } from '../output/fit-text.ts'
 import { printJson } from '../output/json.ts'
 import { paintFor } from '../output/paint.ts'
 import { progressOn } from '../output/progress.ts'
@@ -85,7 +86,7 @@ async function runSeeds(
   const { terminal } = world
   const seedRuns = { simulated, first, asked: count, digests }
   if (parsed['json'] === true) printJson(terminal, jsonReport(seedRuns))
-  else terminal.out(textReport(seedRuns, paintFor(terminal.colour)))
+  else printText(terminal, textReport(seedRuns, paintFor(terminal.colour)))
   return simulated
 }
 

@@ -171,6 +171,7 @@ describe('through a server', () => {
 
   test.each([
     [401, { title: 'Unauthorized', detail: 'wrong token' }, 1, 'answered 401: wrong token'],
+    [401, { hint: 'Send a token as "Authorization"' }, 1, 'Set HOLDFAST_TOKEN to a valid token'],
     [403, { title: 'Forbidden' }, 1, 'answered 403: Forbidden'],
     [302, '', 1, 'answered 302'],
     [500, '<html>', 1, 'answered 500'],

@@ -8,6 +8,7 @@ import type { Parsed } from '../connection/connection.ts'
 import { UsageError } from '../failure.ts'
 import { withOperations } from '../operations/open-operations.ts'
 import type { TokenBody } from '../../contract.ts'
+import { printNote } from '../output/fit-text.ts'
 import { printJson } from '../output/json.ts'
 import type { World } from '../world.ts'
 
@@ -36,7 +37,8 @@ export async function createToken(
   const { scope } = body
   if (request.json) printJson(world.terminal, { id, token, scope })
   else world.terminal.out(`${token}\n`)
-  world.terminal.err(`Created ${id} with scope ${scope}. The token is shown only now.\n`)
+  const note = `Created ${id} with scope ${scope}. The token is shown only now.\n`
+  printNote(world.terminal, note)
 }
 
 const flagOfField: Readonly<Record<string, string>> = {

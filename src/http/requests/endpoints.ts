@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import type { Scope } from '../../operations/caller.ts'
+import { nearest } from '../../validation/nearest.ts'
 import { HttpProblem } from '../answers/problem.ts'
 
 export interface Endpoint {
@@ -44,11 +45,37 @@ export function refuseUnknown(server: FastifyInstance, request: FastifyRequest):
       headers: { allow: allowed.join(', ') },
     })
   }
-  if (request.is404) throw new HttpProblem(404, 'not_found', 'This path does not exist.')
+  if (request.is404) {
+    const hint = [meantPath(server, path), 'All paths are at /docs.'].filter(Boolean).join(' ')
+    throw new HttpProblem(404, 'not_found', 'This path does not exist.', { hint })
+  }
 }
 
 function methodsOf(server: FastifyInstance, matches: (url: string) => boolean): string[] {
   return server.endpoints.filter(({ url }) => matches(url)).map(({ method }) => method)
+}
+
+/**
+ * A question that names the path if only its version is missing or one of its words is misspelt;
+ * otherwise empty. It never repeats an id.
+ */
+function meantPath(server: FastifyInstance, path: string): string {
+  const given = path.split('/')
+  const meant = server.endpoints.find(
+    ({ url }) => fits(url, `/v1${path}`) || isNearly(url.split('/'), given),
+  )
+  return meant === undefined ? '' : `Did you mean ${meant.url.replaceAll(/:(\w+)/g, '{$1}')}?`
+}
+
+function isNearly(wanted: readonly string[], given: readonly string[]): boolean {
+  if (wanted.length !== given.length) return false
+  const differing = wanted.flatMap((part, at) => {
+    const word = given[at] ?? ''
+    const isSame = part.startsWith(':') ? word !== '' : part === word
+    return isSame ? [] : [[part, word] as const]
+  })
+  const [[part, word] = ['', '']] = differing
+  return differing.length === 1 && !part.startsWith(':') && nearest(word, [part]) !== null
 }
 
 function fits(pattern: string, path: string): boolean {

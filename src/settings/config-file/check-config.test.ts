@@ -48,6 +48,23 @@ describe('what it says', () => {
     ['42', 'the default export is 42 but must be an object'],
     ['null', 'the default export is null but must be an object'],
     ['[]', 'the default export is a list but must be an object'],
+    [
+      'new Map([["runs", {}]])',
+      'the default export is a Map but must be a plain object. Write { ... }',
+    ],
+    ['new (class Mine {})()', 'the default export is a Mine but must be a plain object.'],
+    ['() => ({})', 'the default export is a function but must be an object'],
+    [
+      'Promise.resolve({})',
+      'the default export is a Promise but must be a plain object. Write await before it',
+    ],
+    ['{ runs: new Map() }', 'runs is a Map but must be a plain object.'],
+    ['{ runs: { review: { on: new Set() } } }', 'runs.review.on is a Set but must be a plain'],
+    ['{ get runs() { throw new Error("no") } }', 'runs could not be read: Error: no'],
+    [
+      '{ runs: { get review() { throw 5 } } }',
+      'runs.review could not be read: it threw something that is not an Error',
+    ],
     ['{ prot: 1 }', 'the default export has the unknown key "prot". Did you mean "port"?'],
     [
       "{ adminToken: 'hunter2' }",
@@ -195,6 +212,26 @@ describe('what it says', () => {
     const error = await errorOf(loadText(`export default ${code}`))
     expect(error.message).toContain(`${path}: ${message}`)
     expect(error.message).not.toContain('hunter2')
+  })
+
+  test('a value that cannot be read hides no other problem', async () => {
+    const { problems } = await errorOf(
+      loadText('export default { prot: 1, get runs() { throw new Error("no") } }'),
+    )
+    expect(problems).toEqual([
+      `${path}: runs could not be read: Error: no`,
+      expect.stringContaining('the unknown key "prot"'),
+    ])
+  })
+
+  test('a configuration that contains itself is checked too', async () => {
+    const { problems } = await errorOf(loadText('const a = {}; a.runs = a; export default a'))
+    expect(problems.join()).toContain('runs.runs has the unknown key "runs"')
+  })
+
+  test('a getter and an object without a prototype are fine', async () => {
+    const given = 'Object.assign(Object.create(null), { get port() { return 5 } })'
+    expect((await loadText(`export default ${given}`)).port).toBe(5)
   })
 
   test('a secret in the wrong place is not shown', async () => {

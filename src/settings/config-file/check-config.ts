@@ -6,6 +6,7 @@
 import type { z } from 'zod'
 import type { Config } from '../../config.ts'
 import { argumentSchema, configSchema } from './config-schema.ts'
+import { plainCopy } from './plain-copy.ts'
 import { shownValue } from '../settings-error.ts'
 
 export interface CheckedConfig {
@@ -43,26 +44,31 @@ function check(
   where: string,
   what: string,
 ): CheckedConfig {
-  const parsed = schema.safeParse(given)
-  if (parsed.success) return { config: parsed.data, problems: [] }
+  const { value, faults } = plainCopy(given)
+  const faulty = faults.map(({ path, message }) => `${where}: ${placeText(path, what)} ${message}`)
+  if (faults.some(({ path }) => path.length === 0)) return { config: {}, problems: faulty }
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return { config: parsed.data, problems: faulty }
   const { issues } = parsed.error
-  const problems = issues.flatMap((issue) => problemsOf(issue, given, what))
+  const problems = issues.flatMap((issue) => problemsOf(issue, value, what))
   return {
-    config: withoutFaults(schema, given, issues.flatMap(pathsOf)),
+    config: withoutFaults(schema, value, issues.flatMap(pathsOf)),
     // A number that is neither whole nor within its bounds is one problem.
-    problems: [...new Set(problems.map((problem) => `${where}: ${problem}`))],
+    problems: [...faulty, ...new Set(problems.map((problem) => `${where}: ${problem}`))],
   }
 }
 
 function problemsOf({ path, message }: Issue, given: unknown, what: string): readonly string[] {
   const value = path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown>)[key], given)
-  const place = path.length === 0 ? what : pathText(path)
+  const place = placeText(path, what)
   // The message of a closed object has one line for each unknown key.
   return message.split('\n').map((line) => {
     const shown = line.startsWith('must be') ? `is ${shownValue(value)} but ` : ''
     return `${place} ${shown}${line}`
   })
 }
+
+const placeText = (path: Path, what: string): string => (path.length === 0 ? what : pathText(path))
 
 function pathText(path: Path): string {
   return path

@@ -26,7 +26,7 @@ export async function loadConfigFile(cwd: string, named: string | null): Promise
     const path = named === null ? await findFile(cwd) : resolve(cwd, named)
     if (path === null) return { path, config: {}, problems: [] }
     if (named !== null) await isFile(path, true)
-    return { path, ...checkConfig(await importDefault(path), path) }
+    return { path, ...checkConfig(defaultOf(await importConfig(path), path), path) }
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
     return { path: null, config: {}, problems: error.problems, hint: error.hint }
@@ -60,14 +60,18 @@ async function isFile(path: string, required: boolean): Promise<boolean> {
   }
 }
 
-async function importDefault(path: string): Promise<unknown> {
-  const module = await importConfig(path)
+/** Not async: a promise as the default export must be refused, not awaited. */
+function defaultOf(module: ConfigModule, path: string): unknown {
   if (module.default === undefined) {
     throw new SettingsError([`The config file ${path} has no default export`], {
       hint: 'Write: export default defineConfig({ ... })',
     })
   }
   return module.default
+}
+
+interface ConfigModule {
+  readonly default?: unknown
 }
 
 const ownPackage = new URL('../../../index.mjs', import.meta.url).href
@@ -81,7 +85,7 @@ const ownPackage = new URL('../../../index.mjs', import.meta.url).href
  * `holdfast`, the name means this package. Every other import is resolved as usual. An error names
  * the line, which Node shows only in the stack.
  */
-async function importConfig(path: string): Promise<{ readonly default?: unknown }> {
+async function importConfig(path: string): Promise<ConfigModule> {
   const url = pathToFileURL(path).href
   const ownModules = new Set<string | undefined>()
   const hooks = registerHooks({
@@ -94,8 +98,9 @@ async function importConfig(path: string): Promise<{ readonly default?: unknown 
       return { ...found, format: 'module-typescript' }
     },
   })
+  const idle = whenIdle()
   try {
-    return (await import(url)) as { readonly default?: unknown }
+    return await Promise.race([import(url) as Promise<ConfigModule>, idle.promise])
   } catch (error) {
     const hint = remedyFor(error)
     throw new SettingsError(
@@ -103,8 +108,19 @@ async function importConfig(path: string): Promise<{ readonly default?: unknown 
       hint === null ? {} : { hint },
     )
   } finally {
+    idle.stop()
     hooks.deregister()
   }
+}
+
+class NeverReadyError extends Error {}
+
+/** Rejects when Node has nothing left to do: it would then end without a word, and with success. */
+function whenIdle() {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const listener = (): void => reject(new NeverReadyError('it awaits something that never happens'))
+  process.once('beforeExit', listener)
+  return { promise, stop: () => void process.off('beforeExit', listener) }
 }
 
 function orOwnPackage<T extends { readonly url: string }>(
@@ -121,6 +137,7 @@ function orOwnPackage<T extends { readonly url: string }>(
 
 function failureText(error: unknown, ownModules: ReadonlySet<string | undefined>): string {
   if (!(error instanceof Error)) return 'it threw something that is not an Error'
+  if (error instanceof NeverReadyError) return error.message
   const place = placeIn(error.stack ?? '', ownModules)
   return `${error.name}: ${error.message}${place === null ? '' : ` (${place})`}`
 }
@@ -142,6 +159,9 @@ function placeIn(stack: string, ownModules: ReadonlySet<string | undefined>): st
 
 function remedyFor(error: unknown): string | null {
   if (!(error instanceof Error)) return null
+  if (error instanceof NeverReadyError) {
+    return 'Look for an await at the top level whose promise is never resolved.'
+  }
   if (codeOf(error) === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
     return 'Node runs the file as it is: use types, but no enum, namespace or parameter property.'
   }

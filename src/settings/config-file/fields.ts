@@ -4,7 +4,7 @@
  */
 import { types } from 'node:util'
 import { z } from 'zod'
-import { didYouMean, didYouMeanOrAll } from '../../validation/nearest.ts'
+import { didYouMeanOrAll, didYouMeanValue } from '../../validation/nearest.ts'
 
 export const wholeNumber = (min: number, max: number) => {
   const message = `must be a whole number from ${min} to ${max}`
@@ -16,7 +16,7 @@ export const text = z
 export const oneOf = <const T extends string>(values: readonly T[]) =>
   z.enum(values, {
     error: ({ input }) => {
-      const meant = typeof input === 'string' ? didYouMean(input, values) : ''
+      const meant = typeof input === 'string' ? didYouMeanValue(input, values) : ''
       const allowed = `must be one of ${values.join(', ')}`
       return meant === '' ? allowed : `${allowed}. ${meant}`
     },

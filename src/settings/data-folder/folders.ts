@@ -9,6 +9,7 @@
 import { lstat, mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { SetupError } from '../../errors.ts'
+import { deniedWords, isDenied } from './denied.ts'
 import { options } from '../options/options.ts'
 import type { Settings } from '../settings.ts'
 
@@ -126,7 +127,11 @@ export async function makeDatabaseFolder(settings: Settings): Promise<void> {
       options.databaseUrl.env,
     )
   }
-  const unsafe = await unsafeDatabaseFile(settings)
+  const unsafe = await unsafeDatabaseFile(settings).catch((error: unknown) => {
+    if (!isDenied(error)) throw error
+    const { message, hint } = deniedWords(database.path)
+    throw new SetupError('store_unusable', message, { hint, cause: error })
+  })
   if (unsafe !== null)
     throw new SetupError('database_file', unsafe.problem, { hint: unsafe.remedy })
 }

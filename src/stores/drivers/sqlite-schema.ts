@@ -1,5 +1,5 @@
 /** The schema of a SQLite file: inspected without a change, or brought to the newest version. */
-import { existsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { DatabaseInspection } from '../../domain/database-inspection.ts'
 import {
@@ -29,7 +29,9 @@ export function inspectSqlite(
     )
     return { ...nothing, schema, doubts: ['it is kept in memory only'] }
   }
-  if (!existsSync(path)) return { ...nothing, schema: inspectSchema(migrations, []) }
+  // It throws if this user may not open the folder. Then nobody knows whether the file exists.
+  const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined
+  if (!isThere) return { ...nothing, schema: inspectSchema(migrations, []) }
   refuseForeign(path)
   if (readThrough) refuseDamage(path)
   const db = new DatabaseSync(path, { readOnly: true, timeout: 1000 })

@@ -56,7 +56,7 @@ export function* unblockIdentity(
 ): Verb<Budget> {
   if (!(yield* isKnownIdentity(identity))) {
     throw new NotFoundError('identity_not_found', `there is no identity ${identity}`, {
-      hint: 'holdfast budgets lists them.',
+      hint: 'List them: holdfast budgets',
     })
   }
   const before = yield* lockBudget(identity, context.now())

@@ -13,6 +13,7 @@ import type {
   OutboxBacklog,
   LingeringDelivery,
 } from '../../../store/outbox-store.ts'
+import { backlogCountMax } from '../../../domain/outbox/backlog-count.ts'
 import type { Page, Paged } from '../../../store.ts'
 import { cutPage, pageAfterId, rowsToRead } from '../../paging.ts'
 import type { Sql, Verb } from '../../sql.ts'
@@ -26,7 +27,6 @@ import {
   selectProtocols,
 } from '../../tables/delivery-table.ts'
 
-const countMax = 1000
 const shownMax = 10
 /** How many large protocol states are read for a summary. */
 const largeMax = 50
@@ -83,8 +83,12 @@ export function* anchorsOf(runs: readonly AnchorOf[]): Verb<Map<string, AnchorPl
 }
 
 export function* outboxBacklog(now: number): Verb<OutboxBacklog> {
-  const open = yield* selectOutlines(sql`status = 'PENDING' ORDER BY changed_at LIMIT ${countMax}`)
-  const failed = yield* selectOutlines(sql`status = 'FAILED' ORDER BY status, id LIMIT ${countMax}`)
+  const open = yield* selectOutlines(
+    sql`status = 'PENDING' ORDER BY changed_at LIMIT ${backlogCountMax}`,
+  )
+  const failed = yield* selectOutlines(
+    sql`status = 'FAILED' ORDER BY status, id LIMIT ${backlogCountMax}`,
+  )
   const counts = Object.fromEntries(deliveryWaits.map((wait) => [wait, 0])) as Record<
     DeliveryWait,
     number

@@ -151,12 +151,15 @@ export function checkHolder(run: Run, leaseHash: string, now: number): void {
 const lossTexts: Record<LossCode, (run: Run) => string> = {
   superseded: (run) => `run ${run.id} was superseded by ${run.supersededBy ?? 'a newer head'}`,
   cancelled: (run) => `run ${run.id} was cancelled`,
-  ended: (run) => `run ${run.id} was completed with this lease`,
+  ended: (run) => `run ${run.id} is already completed, and its result is stored`,
   lease_lost: (run) => `run ${run.id} is not held by this lease`,
 }
 
 export function lossError(run: Run, code: LossCode): ConflictError {
   return new ConflictError(code, lossTexts[code](run), {
-    hint: 'Stop working on it: results sent with this lease are ignored.',
+    hint:
+      code === 'ended'
+        ? 'There is nothing left to do: later calls with this lease change nothing.'
+        : 'Stop working on it: results sent with this lease are ignored.',
   })
 }
