@@ -120,18 +120,6 @@ describe('runs', () => {
     expect(actors).toContain('run.claimed cli')
   })
 
-  test('that a caller claimed are rerun with a note that a worker must take them', async () => {
-    const job = { kind: 'job', type: 'docs', key: 'docs-1', lease: true } as const
-    const { run } = await at.runs.claim(job, 'test')
-    const id = String(run?.id)
-    const wanted = await at.command('runs', 'rerun', id)
-    const note = 'A worker must take it; the program that claimed it does not get it.'
-    expect(wanted.stdout).toContain(` it runs again when this round has ended. ${note}\n`)
-    await at.command('runs', 'cancel', id)
-    const again = await at.command('runs', 'rerun', id)
-    expect(again.stdout).toContain(` is pending again in round 2. ${note}\n`)
-  })
-
   test.each([
     ['nope', 'No runs. Types of the newest runs: review\n'],
     ['reviw', 'No runs. Did you mean "review"?\n'],

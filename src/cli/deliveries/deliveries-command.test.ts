@@ -115,9 +115,7 @@ describe('deliveries', () => {
     const { id } = await stored('anchor')
     at.world.terminal.columns = 80
     const { stdout } = await at.command('deliveries', 'show', id)
-    expect(stdout).toMatch(
-      /^comment anchor of review for acme\/widgets#5\nFailed: GitHub refuses it, /,
-    )
+    expect(stdout).toMatch(/^comment of review for acme\/widgets#5\nFailed: GitHub refuses it, /)
     expect(stdout).toContain(`\nSend it again: holdfast deliveries retry ${id}\n`)
     expect(stdout).toMatch(/^│ 🕓 review: waiting for a worker$/m)
     expect(stdout).not.toContain('{"form"')

@@ -18,8 +18,12 @@ const cell = (title: string, item: DeliveryView): string | undefined =>
   deliveriesTable.screen.find((column) => column.title === title)?.of(item, 0)
 
 test('the comments of two run types are told apart', () => {
-  expect(cell('WHAT', waiting)).toBe('comment anchor of review')
-  expect(cell('WHAT', { ...waiting, type: 'lint' })).toBe('comment anchor of lint')
+  expect(cell('WHAT', waiting)).toBe('comment of review')
+  expect(cell('WHAT', { ...waiting, type: 'lint' })).toBe('comment of lint')
+})
+
+test('an output that the run named keeps its name', () => {
+  expect(cell('WHAT', { ...waiting, name: 'findings' })).toBe('comment findings of review')
 })
 
 test('a status is told apart by its target, and an output without a run has no type', () => {

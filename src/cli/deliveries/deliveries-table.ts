@@ -25,13 +25,14 @@ export function deliveryStyle({ status, wait }: DeliveryView): Style | null {
   return wait === 'held' || wait === 'in_doubt' ? 'yellow' : 'cyan'
 }
 
-/** `comment anchor of lint`, `status`, `review findings of lint`. */
+/** `comment of lint` (its anchor), `review findings of lint`, `status`. */
 function whatText({ channel, name, type }: DeliveryView): string {
   const kind = channel.replace(/^github-/, '')
   const what = kind === name ? kind : `${kind} ${name}`
+  const { place, announcement } = channelsByName.of(channel)
   // The target of a status or check run has its context or name.
-  const isOnCommit = channelsByName.of(channel).place === 'commit'
-  return type == null || isOnCommit ? what : `${what} of ${type}`
+  if (type == null || place === 'commit') return what
+  return `${name === announcement?.name ? kind : what} of ${type}`
 }
 
 /** In words; empty if it was sent. */

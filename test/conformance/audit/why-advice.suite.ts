@@ -4,9 +4,20 @@
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { explain, type Why } from '../../../src/audit/why.ts'
+import { queueName } from '../../../src/domain/outbox/queue.ts'
+import { unannounced } from '../../../src/domain/run.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
-import { completion, grant, leaseRequest, pullRequestClaim, sha, unique } from '../claims.ts'
-import { hour, openWorld, type OpenStore, type World } from '../world.ts'
+import {
+  completion,
+  grant,
+  leaseRequest,
+  policy,
+  pullRequestClaim,
+  sha,
+  unique,
+} from '../claims.ts'
+import { identity, ManualPublisher } from '../outbox/manual-publisher.ts'
+import { hour, openWorld, second, type OpenStore, type World } from '../world.ts'
 import { StoryWorld } from './story-world.ts'
 
 const note = '(a worker must take it; the program that claimed it does not get it)'
@@ -57,6 +68,29 @@ export function whyAdvice(open: OpenStore): void {
     for (const id of await world.store.runs.due(10)) await world.store.runs.sweep(id)
     expect((await ask()).headline).toContain(' failed at ')
     expect(await offeredRerun()).toContain(note)
+  })
+
+  it('a delivery that failed and waits for a budget says the failure first', async () => {
+    const publisher = new ManualPublisher(world)
+    const anchored = { ...policy, announcement: { ...unannounced, anchorPer: 'subject' as const } }
+    const names = { repo: unique('acme/failing'), pr: 5, head: 'one' }
+    await world.store.runs.claim(pullRequestClaim(names, { policy: anchored }), null)
+    const trouble = { code: 'not_found', text: 'GitHub answered 404' }
+    for (let tries = 0; tries < 4; tries += 1) {
+      const leased = await publisher.leaseNamed('anchor')
+      await publisher.send(leased, { what: 'retry', trouble, after: null })
+      world.clock.move(hour)
+    }
+    const { lease, delivery } = await publisher.leaseNamed('anchor')
+    const until = world.store.now() + 90 * second
+    const queue = queueName(identity, delivery.channel)
+    await world.store.outbox.record(lease, { what: 'budget', until, queue })
+    const { headline, awaiting } = await explain(world.store, `${names.repo}#5`)
+    expect(headline).toMatch(
+      /: the last try failed \(GitHub answered 404\); next try at .* UTC, when the budget of token/,
+    )
+    const what = 'the next try to send the comment (try 5), when the write budget of token has room'
+    expect(awaiting).toContainEqual({ what, until })
   })
 
   it('of an event without runs, it neither advises to name it nor guesses who', async () => {

@@ -11,7 +11,7 @@ import type { AttemptEnd, Finding } from '../../../src/domain/outbox/outcome.ts'
 import { queueName } from '../../../src/domain/outbox/queue.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
 import { completion, holderOf, policy, pullRequestClaim, sha, unique } from '../claims.ts'
-import { day, hour, minute, openWorld, second, type OpenStore, type World } from '../world.ts'
+import { day, minute, openWorld, second, type OpenStore, type World } from '../world.ts'
 
 const status = `commit status acme/review on ${sha('one').slice(0, 7)}`
 const limits = { spacingMs: 0, perMinute: 80, perHour: 500 }
@@ -249,21 +249,6 @@ export function whyDeliveries(open: OpenStore): void {
     }))
     const { headline } = await ask()
     expect(headline).toMatch(/ yet: other writes by [\w :]+ are sent before it/)
-  })
-
-  it('a delivery that failed and waits for a budget says the failure first', async () => {
-    const missing = { code: 'not_found', text: 'GitHub answered 404' }
-    for (let tries = 0; tries < 4; tries += 1) {
-      await step(() => ({ what: 'retry', trouble: missing, after: null }))
-      world.clock.move(hour)
-    }
-    const until = world.store.now() + 90 * second
-    await step(() => ({ what: 'budget', until, queue: `${identity} github-comment` }))
-    const { headline, text } = await ask()
-    expect(headline).toMatch(
-      /: the last try failed \(GitHub answered 404\); next try at .* UTC, when the budget of /,
-    )
-    expect(text).toMatch(/the next try to send the .* \(try 5\), when the write budget of .* has/)
   })
 
   it('a delivery blocked past its deadline says when it fails, and the remedy', async () => {

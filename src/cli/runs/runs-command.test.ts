@@ -1,0 +1,21 @@
+/** Goal: whoever reruns a run learns who can take it. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { storeWorld, type StoreWorld } from '../../../test/cli/store-world.ts'
+
+let at: StoreWorld
+beforeEach(async () => {
+  at = await storeWorld()
+})
+afterEach(() => at.close())
+
+test('a run that a caller claimed is rerun with a note that a worker must take it', async () => {
+  const job = { kind: 'job', type: 'docs', key: 'docs-1', lease: true } as const
+  const { run } = await at.runs.claim(job, 'test')
+  const id = String(run?.id)
+  const wanted = await at.command('runs', 'rerun', id)
+  const note = 'A worker must take it; the program that claimed it does not get it.'
+  expect(wanted.stdout).toContain(` it runs again when this round has ended. ${note}\n`)
+  await at.command('runs', 'cancel', id)
+  const again = await at.command('runs', 'rerun', id)
+  expect(again.stdout).toContain(` is pending again in round 2. ${note}\n`)
+})
