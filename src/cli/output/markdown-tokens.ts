@@ -1,7 +1,8 @@
 /**
  * Parses Markdown with `marked`, within bounds. Anybody may have written the text, and some of
  * marked's rules need time that grows with the square of a text, or a stack as deep as its nesting.
- * So each part has a limit. A part beyond its limit becomes one `plain` token; the others are parsed.
+ * So each part has a limit. A part beyond its limit becomes one `plain` token; the others are
+ * parsed.
  */
 import { getDefaults, Lexer, Tokenizer, type Token, type Tokens, type TokensList } from 'marked'
 
