@@ -113,7 +113,7 @@ describe.each(databases)('a command with and without a server on $name', ({ name
     for (const way of [straight, through]) {
       const missing = await way('runs', 'show', 'run_nope')
       expect(missing).toMatchObject({ code: 1, stdout: '' })
-      expect(missing.stderr).toContain('there is no run run_nope')
+      expect(missing.stderr).toMatch(/[Tt]here is no run run_nope/)
       expect(missing.stderr).toContain('List runs: holdfast runs')
       expect((await way('runs', '--state', 'x')).code).toBe(2)
       expect((await way('runs', '--cursor', 'x')).code).toBe(2)
