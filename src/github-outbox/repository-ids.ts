@@ -4,12 +4,11 @@
  * the repository is addressed by its id, even if its name goes to another one. If GitHub has
  * another id under the name than the caller gave, nothing is written.
  *
- * After that the next step of the delivery is decided again, because two rows of ours may have
+ * After that the delivery is leased again for its next step, because two rows of ours may have
  * turned out to be one repository.
  */
 import type { Admission } from '../channel.ts'
 import type { Clock } from '../clock.ts'
-
 import type { Finding } from '../domain/outbox/outcome.ts'
 import type { GitHubCalls } from '../github.ts'
 import { isGitHubError } from '../github/errors.ts'

@@ -96,7 +96,9 @@ async function apply(world: World, settings: Settings, count: number): Promise<v
     const store = await openExisting(world, settings, { make: true, migrate: true })
     try {
       const { aliveAt } = await store.upkeep.vitals()
-      if (isActive(aliveAt, store.now())) world.terminal.err(outdatedText(store.now() - aliveAt))
+      if (isActive(aliveAt, store.now())) {
+        printNote(world.terminal, outdatedText(store.now() - aliveAt))
+      }
     } finally {
       await store.close()
     }

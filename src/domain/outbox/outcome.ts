@@ -136,7 +136,7 @@ export type Finding =
   | { readonly what: 'nothing' }
   /** This process does not have its channel. Another process may have it. */
   | { readonly what: 'no_channel'; readonly trouble: Trouble }
-  /** Something about its place was learnt. The next step is decided again at once. */
+  /** Something about its place was learnt. The delivery is due at once for its next step. */
   | { readonly what: 'place_learnt' }
   /** A newer version was stored meanwhile. The finding says nothing about that version. */
   | { readonly what: 'overtaken' }
