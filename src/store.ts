@@ -17,6 +17,7 @@ import type { InboxStore } from './store/inbox-store.ts'
 import type { OutboxStore } from './store/outbox-store.ts'
 import type { RepositoryStore } from './store/repository-store.ts'
 import type { RunStore } from './store/run-store.ts'
+import type { StepStore } from './store/step-store.ts'
 import type { TokenStore } from './store/token-store.ts'
 import type { UpkeepStore } from './store/upkeep-store.ts'
 
@@ -29,6 +30,8 @@ export interface Store {
 
   /** Work on subjects: to claim it, to hold it, to end it. */
   readonly runs: RunStore
+  /** Pieces of a run's work, with their results. */
+  readonly steps: StepStore
   /** Webhooks: what arrived, what was decided about it, what waits. */
   readonly inbox: InboxStore
   /** What has to leave, and who sends it. */
@@ -59,5 +62,6 @@ export type * from './store/outbox-store.ts'
 export type * from './store/page.ts'
 export type * from './store/repository-store.ts'
 export type * from './store/run-store.ts'
+export type * from './store/step-store.ts'
 export type * from './store/token-store.ts'
 export type * from './store/upkeep-store.ts'

@@ -11,7 +11,8 @@
  *             └── newer head ─▶ superseded ◀── newer head ──┘      cancel ─▶ cancelled
  *
  *   Any ended state ── rerun, retry, returned ──▶ pending or running in the next round.
- *   `waiting` is a running run that waits for a person; the store keeps its lease.
+ *   `waiting` is a run that waits for a person. While a step is held it has no lease and no
+ *   deadline; after the decision it is pending again, in the same attempt.
  */
 
 import type { ReportGroup } from './outbox/anchor-view.ts'
@@ -40,8 +41,11 @@ export type Verdict = (typeof verdicts)[number]
 export const onNewerChoices = ['supersede', 'queue', 'skip'] as const
 export type OnNewer = (typeof onNewerChoices)[number]
 
-/** Who holds the lease; it decides what happens when the lease is lost: see `sweep`. */
-export type Holder = 'caller' | 'worker'
+/**
+ * Who holds the lease; it decides what happens when the lease is lost: see `sweep`. A `caller`
+ * claimed the run, a `worker` leased it over HTTP, an `executor` is one of our own processes.
+ */
+export type Holder = 'caller' | 'worker' | 'executor'
 
 /** How runs of a type are shown on GitHub. Null or empty: not shown there. */
 export interface Announcement {
@@ -109,6 +113,8 @@ export interface Run extends Announcement {
   /** The newest event of this key that was decided. */
   readonly lastEventAt: number | null
   readonly rerunWanted: boolean
+  /** A person asked for this round: it is leased before others, and has a slot of its own. */
+  readonly asked: boolean
   readonly leaseHash: string | null
   /** Hashes of earlier leases, newest first: an old token gets `lease_lost` instead of 401. */
   readonly pastLeaseHashes: string
@@ -297,6 +303,19 @@ export function makePending(run: Run, now: number): Run {
     startedAt: null,
     dueAt: now + run.pendingTimeoutMs,
   }
+}
+
+/**
+ * A step of it is in doubt, and only a person can tell whether it happened. Its holder is let go
+ * and learns `lease_lost`.
+ */
+export function holdForPerson(run: Run, untilAt: number): Run {
+  return { ...withoutLease(run), state: 'waiting', availableAt: null, dueAt: untilAt }
+}
+
+/** It waits for a person's decision about a step, without a holder. */
+export function isHeldForPerson(run: Run): boolean {
+  return run.state === 'waiting' && run.leaseHash === null
 }
 
 /** Pending behind another run of its subject: it cannot be leased, and its wait has no limit. */

@@ -1,11 +1,13 @@
 /**
- * What happens to a run whose holder is silent. A run leased by a worker goes back to `pending` for
- * the next worker. A run claimed by an outside caller waits for the caller's next claim, and fails
+ * What happens to a run whose holder is silent. A run leased by a worker or executor goes back to
+ * `pending` for the next one. A run claimed by an outside caller waits for the caller's next claim, and fails
  * with `worker_lost` after ten more leases.
  */
 import { limitWords, measuredWords } from './duration.ts'
 import type { Moment, Run } from './run.ts'
-import { endOf, exhaust, fail, furtherLeases, isActive, makePending, tokenHasEnded } from './run.ts'
+import { endOf, exhaust, fail, furtherLeases, isActive, makePending } from './run.ts'
+import { isHeldForPerson, tokenHasEnded } from './run.ts'
+import { heldStepMs } from './step.ts'
 
 export interface SweepResult {
   readonly run: Run
@@ -16,7 +18,13 @@ export interface SweepResult {
 /** Null when the run is not due. */
 export function sweep(run: Run, moment: Moment): SweepResult | null {
   if (!isActive(run) || run.dueAt === null || run.dueAt > moment.now) return null
-  return run.state === 'pending' ? sweepPending(run, moment) : sweepHeld(run, moment)
+  if (run.state === 'pending') return sweepPending(run, moment)
+  return isHeldForPerson(run) ? sweepUndecided(run, moment) : sweepHeld(run, moment)
+}
+
+function sweepUndecided(run: Run, { now }: Moment): SweepResult {
+  const text = `nobody decided about its held step within ${limitWords(heldStepMs)}`
+  return { run: fail(run, 'step_unresolved', text, now), what: 'failed' }
 }
 
 function sweepPending(run: Run, moment: Moment): SweepResult {
@@ -37,7 +45,7 @@ function sweepHeld(run: Run, moment: Moment): SweepResult {
     return { run: fail(run, 'timeout', text, now), what: 'failed' }
   }
   if (leaseEndsAt > now) return later(run, Math.min(leaseEndsAt, deadlineEndsAt))
-  if (run.holder === 'worker') {
+  if (run.holder !== 'caller') {
     // The holder was not lost: its token was revoked or ran out.
     if (tokenEnded) return { run: makePending(run, now), what: 'returned' }
     if (run.attempt >= run.attemptsMax) return { run: exhaust(run, now), what: 'failed' }

@@ -4,6 +4,7 @@
  */
 import type { Claim, ClaimReason } from '../domain/claim.ts'
 import type { LeaseGrant, Outcome, Run, RunState, Verdict } from '../domain/run.ts'
+import type { Step } from '../domain/step.ts'
 import type { Subject } from '../domain/subject.ts'
 import type { RepositoryLimit, TokenLimits } from '../domain/token-limits.ts'
 import type { IdempotencyKey } from './idempotency-key.ts'
@@ -16,6 +17,17 @@ export interface RunStore {
   confirmHead(confirmed: ConfirmedHead): Promise<ConfirmHeadAnswer>
   /** A new holder for a pending run; null when none is available. */
   lease(request: LeaseRequest, idempotencyKey: IdempotencyKey | null): Promise<LeaseAnswer | null>
+  /**
+   * New holders for several pending runs at once: as many as there are `grants`, or fewer. Runs
+   * that a person asked for come first, then those that have waited longest.
+   */
+  leaseMany(request: LeaseManyRequest): Promise<readonly LeaseAnswer[]>
+  /**
+   * Gives the runs of executors back, as if their leases were lost. Only for the new owner of a
+   * SQLite file: the executors of its predecessor are dead. Returns the runs that were given back
+   * or have failed.
+   */
+  takeOverExecutors(): Promise<readonly Run[]>
   /** Renews the lease, or throws the ConflictError that tells the holder to stop. */
   heartbeat(request: HolderRequest, idempotencyKey: IdempotencyKey | null): Promise<HeartbeatAnswer>
   /**
@@ -123,6 +135,20 @@ export interface LeaseRequest {
 export interface LeaseAnswer {
   readonly run: Run
   readonly lease: LeaseHandle
+  /**
+   * The steps of its round so far. There may be more: at most 1,000, and results of 4 MB together.
+   */
+  readonly steps: readonly Step[]
+}
+
+export interface LeaseManyRequest {
+  /** One for each run that is wanted. */
+  readonly grants: readonly Omit<LeaseGrant, 'ms'>[]
+  readonly leaseMs: number
+  readonly type: string
+  /** Only runs that a person asked for. */
+  readonly askedOnly: boolean
+  readonly actor: string
 }
 
 export interface HolderRequest {
@@ -151,6 +177,16 @@ export interface CompleteRequest {
   readonly result: string | null
   readonly errorCode: string | null
   readonly errorText: string | null
+  /**
+   * Steps of its round that this attempt did not ask for, with the version of its code: the code
+   * may have changed since they were stored.
+   */
+  readonly stepsNotAskedFor?: StepsNotAskedFor
+}
+
+export interface StepsNotAskedFor {
+  readonly steps: readonly Pick<Step, 'name' | 'codeVersion'>[]
+  readonly codeVersion: string | null
 }
 
 export interface ReportRequest {

@@ -60,7 +60,7 @@ function* startWantedRerun(
   now: number,
 ): Verb<Run> {
   const past = yield* pastRounds([ended])
-  const again = nextRound(ended, past.get(roundKey(ended)) ?? 0)
+  const again = { ...nextRound(ended, past.get(roundKey(ended)) ?? 0), asked: true }
   const data = { reason: 'rerun', key: ended.key, round: again.round, attempt: 1, state: 'pending' }
   const audit = { type: 'run.claimed', actor: 'operator', runId: ended.id, data } as const
   const fence = yield* insertAudit(audit, endId, now)
