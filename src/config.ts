@@ -6,6 +6,7 @@
 import type { ChannelName } from './channels/github-channels.ts'
 import type { Role } from './domain/role.ts'
 import type { OnNewer } from './domain/run.ts'
+import type { RunHandler } from './run-handler.ts'
 import type { PlainSettings } from './settings/options/options.ts'
 
 export interface Config extends PlainSettings {
@@ -58,8 +59,13 @@ interface ExecutionLimits {
 }
 
 export interface RunTypeConfig extends TriggerConfig, ExecutionLimits {
-  /** `remote`, the default: workers lease its runs over HTTP. */
-  readonly run?: 'remote'
+  /**
+   * Who executes its runs: a function, a command, or `remote` (the default), where workers lease
+   * them over HTTP.
+   */
+  readonly run?: RunHandler | CommandConfig | 'remote'
+  /** How many of its runs one process executes at a time. Default: 4. */
+  readonly concurrency?: number
   /** What a newer run does to the active one. Default: supersede for pull requests, else queue. */
   readonly onNewer?: OnNewer
   /** One comment per subject (default) or per run; false publishes none. */
@@ -71,6 +77,21 @@ export interface RunTypeConfig extends TriggerConfig, ExecutionLimits {
   readonly status?: { readonly context?: string; readonly check?: boolean } | false
   /** What else its runs may publish. Default: comments, and reviews that only comment. */
   readonly publish?: PublishConfig
+}
+
+/**
+ * A command that executes runs. It is started without a shell in the folder of the config file, and
+ * gets the run in environment variables and files. Exit code 0 means succeeded, 78 skipped, any
+ * other failed.
+ */
+export interface CommandConfig {
+  /** The program and its arguments. */
+  readonly command: readonly string[]
+  /**
+   * Names of environment variables that it may see, besides PATH, HOME, LANG and TMPDIR. Their
+   * values are hidden in what it prints.
+   */
+  readonly env?: readonly string[]
 }
 
 /** No run may publish under the status context of a run type, not even of its own type. */

@@ -10,6 +10,7 @@
  */
 import { createAuditNumbering } from './audit/number-rows.ts'
 import type { Clock } from './clock.ts'
+import type { Engine } from './engine.ts'
 import type { BudgetLimits } from './domain/outbox/budget.ts'
 import type { GitHub, GitHubCalls, GitHubConnection } from './github.ts'
 import type { CatchUpReport } from './intake/catch-up/catch-up-report.ts'
@@ -30,6 +31,7 @@ import { createPurger, type PurgerOptions } from './runs/purge.ts'
 import { createSweeper } from './runs/sweeper.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Store } from './store.ts'
+import { createWorkLoop, type WorkLoop, type WorkLoopOptions } from './work/work-loop.ts'
 
 /** Every background loop of a node. */
 export const loopNames = [
@@ -41,6 +43,7 @@ export const loopNames = [
   'intake',
   'catchUp',
   'publisher',
+  'work',
 ] as const
 export type LoopName = (typeof loopNames)[number]
 
@@ -67,7 +70,15 @@ export interface NodeOptions {
   readonly imageHosts?: readonly string[]
   /** No other process works on this store, as on SQLite. So leases from before are free. */
   readonly isAlone: boolean
+  readonly engine: Engine
+  /** What this node executes itself. Null: nothing. */
+  readonly work: NodeWork | null
 }
+
+export type NodeWork = Pick<WorkLoopOptions, 'types' | 'worker' | 'onStuck'>
+
+/** Where a process finds runs without being told: at most this long after they are there. */
+const pollMs = { embedded: 500, bullmq: 5000 } as const
 
 export interface HoldfastNode {
   readonly store: Store
@@ -81,6 +92,11 @@ export interface HoldfastNode {
   prepare(): Promise<void>
   /** Starts every loop. */
   start(): Promise<void>
+  /**
+   * Executes nothing more. Work that takes longer than `graceMs` is stopped, and its runs are given
+   * back. Returns how many they were.
+   */
+  stopWork(graceMs: number): Promise<number>
   /** One pass of catch-up, whether or not a server uses the same store. */
   catchUpOnce(): Promise<CatchUpReport>
   /** Finishes what is in progress. The store stays open, and its owner closes it. */
@@ -106,6 +122,7 @@ export function openNode(options: NodeOptions): HoldfastNode {
   const publisher =
     published && openOutbox({ ...published, scheduler: timersOf(options, 'publisher') })
   const background = backgroundLoops(options, runs)
+  const work = options.work && openWork(options, options.work, runs)
   const publishing: readonly Loop[] = publisher === null ? [] : [publisher]
 
   /** These stop first, because they create new work. */
@@ -123,10 +140,15 @@ export function openNode(options: NodeOptions): HoldfastNode {
     checkIsOurs: published && openIsOurs(published),
     prepare: () => store.upkeep.beat(),
     async start() {
-      if (options.isAlone) await store.outbox.takeOverLeases()
+      if (options.isAlone) {
+        await store.outbox.takeOverLeases()
+        runs.runsEnded(await store.runs.takeOverExecutors())
+      }
       const inOrder = [intake, ...background, atOnce(catchUp), ...publishing]
       for (const loop of inOrder) loop.start()
+      work?.start()
     },
+    stopWork: async (graceMs) => (await work?.stop(graceMs)) ?? 0,
     async catchUpOnce() {
       intake.start()
       try {
@@ -138,8 +160,10 @@ export function openNode(options: NodeOptions): HoldfastNode {
       }
     },
     async stop() {
+      await work?.stop(0)
       await stopIntake()
       await Promise.all([...background, ...publishing, runs].map((part) => part.stop()))
+      await options.engine.stop()
     },
   }
 }
@@ -165,6 +189,17 @@ function backgroundLoops(options: NodeOptions, runs: RunsService): readonly Loop
     atOnce(createPurger({ ...of('purger'), retention })),
     atOnce(createReconciler(of('reconciler'))),
   ]
+}
+
+function openWork(options: NodeOptions, work: NodeWork, runs: RunsService): WorkLoop {
+  const { engine } = options
+  return createWorkLoop({
+    ...options,
+    ...work,
+    runs,
+    scheduler: timersOf(options, 'work'),
+    pollMs: pollMs[engine.name],
+  })
 }
 
 function timersOf(options: NodeOptions, loop: LoopName): Scheduler {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { GrantedLeases } from './granted-leases.ts'
-import type { KeptLease } from './kept-lease.ts'
+import type { KeptLease } from '../runs/kept-lease.ts'
 
 function lease(fence: number, isFirst = true): KeptLease & { readonly lost: unknown[] } {
   const lost: unknown[] = []

@@ -7,7 +7,7 @@
  * the second of this instance. So it counts as two, and its key alone names neither.
  */
 import { ConflictError } from '../errors.ts'
-import type { KeptLease } from './kept-lease.ts'
+import type { KeptLease } from '../runs/kept-lease.ts'
 import { RecentMap } from './recent-map.ts'
 
 interface Granted {

@@ -25,7 +25,7 @@ import { openGitHubAccess, type GitHubAccess } from './github-access.ts'
 import { GrantedLeases, heldKey, notHeld } from './granted-leases.ts'
 import type { Gate, GateOptions, Holdfast, PublicRun, Published } from './holdfast.ts'
 import { publicRun } from './holdfast.ts'
-import { KeptLease } from './kept-lease.ts'
+import { KeptLease } from '../runs/kept-lease.ts'
 import { orderWarning, warnOfStore } from './warnings.ts'
 import { OutputGate } from './output-gate.ts'
 import { asLibraryErrors, withLibraryErrors } from './library-errors.ts'
@@ -278,7 +278,7 @@ class EmbeddedHoldfast implements Holdfast {
 
   async #publish(lease: KeptLease, name: string, output: Output): Promise<Published> {
     const rights = publishRights(this.#parts.settings)
-    const input = { id: lease.runId, name, output: checkOutput(name, output) }
+    const input = { id: lease.runId, name, output: checkOutput('gate.publish', name, output) }
     const { id: deliveryId, already } = await lease.whileHeld(() =>
       this.#inStore(({ store }) =>
         publishDelivery({ store, publishRights: rights }, holderOf(lease), input),
@@ -293,16 +293,15 @@ class EmbeddedHoldfast implements Holdfast {
     { id, leaseMs, fence, round, attempt }: Run,
     token: string,
   ): KeptLease {
-    const { scheduler, log } = this.#parts.machine
+    const { scheduler, clock, log } = this.#parts.machine
     const lease: KeptLease = new KeptLease({
-      runs,
-      scheduler,
-      log,
+      ...{ runs, scheduler, clock, log },
       runId: id,
       token,
       fence,
       isFirst: round === 1 && attempt === 1,
       leaseMs,
+      renewAtOnce: true,
       actor,
       onLost: () => this.#granted.retire(key, lease),
     })

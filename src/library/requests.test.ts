@@ -194,10 +194,14 @@ describe('what a run publishes', () => {
   const url = 'https://ci.example/1'
 
   test('is spelled in camelCase, also in a list, and stored as over HTTP', () => {
-    expect(checkOutput('a', { ...status, targetUrl: url })).toMatchObject({ target_url: url })
+    expect(checkOutput('gate.publish', 'a', { ...status, targetUrl: url })).toMatchObject({
+      target_url: url,
+    })
     const comments = [{ path: 'a.ts', line: 3, startLine: 1, body: 'Hm.' }]
     const review = { channel: 'github-review', body: 'x', comments } as const
-    expect(checkOutput('b', review)).toMatchObject({ comments: [{ start_line: 1 }] })
+    expect(checkOutput('gate.publish', 'b', review)).toMatchObject({
+      comments: [{ start_line: 1 }],
+    })
   })
 
   test.each([
@@ -213,7 +217,7 @@ describe('what a run publishes', () => {
       'must be before line; leave it out for a single line',
     ],
   ])('is refused with the same spelling: %j', (output, field, problem) => {
-    const refusal = refusalOf(() => checkOutput('a', output as Output))
+    const refusal = refusalOf(() => checkOutput('gate.publish', 'a', output as Output))
     expect(refusal).toMatchObject({ field, message: `gate.publish: ${field} ${problem}` })
   })
 })

@@ -1,6 +1,7 @@
 /** Checks the arguments of the library's calls, with the same field schemas as the HTTP API. */
 import { z } from 'zod'
-import { githubChannels, publishForms, type ChannelName } from '../channels/github-channels.ts'
+import { githubChannels, publishForms } from '../channels/github-channels.ts'
+import type { Output } from '../channels/own-output.ts'
 import { lineComment } from '../channels/github-review.ts'
 import { readPullRequestKey } from '../domain/pair.ts'
 import { outcomes, verdicts } from '../domain/run.ts'
@@ -98,11 +99,13 @@ export type Completion = z.input<typeof completionSchema>
 export type CheckedClaim = z.output<typeof claimSchema>
 export type CheckedCompletion = z.output<typeof completionSchema>
 
+export type { Output } from '../channels/own-output.ts'
+
 export const checkClaim = (claim: RunClaim): CheckedClaim =>
   check('checkAndClaimRun', claimSchema, claim)
 /** `call` is the function that the caller called. The error names it. */
 export const checkCompletion = (
-  call: 'completeRun' | 'gate.complete',
+  call: 'completeRun' | 'gate.complete' | 'the result of the handler',
   completion: Completion,
 ): CheckedCompletion => check(call, completionSchema, completion)
 
@@ -132,23 +135,6 @@ export function checkOutputKey(
   throw new InvalidInputError('invalid_value', 'runKey', message, { hint })
 }
 
-/** What a run can publish, by channel: the fields of the HTTP API, in camelCase. */
-export type Output = {
-  readonly [C in ChannelName]: { readonly channel: C } & CamelCase<
-    z.input<(typeof publishForms)[C]['form']>
-  >
-}[ChannelName]
-
-type CamelName<K> = K extends `${infer First}_${infer More}`
-  ? `${First}${Capitalize<CamelName<More>>}`
-  : K
-
-type CamelCase<T> = T extends readonly (infer Item)[]
-  ? readonly CamelCase<Item>[]
-  : T extends object
-    ? { readonly [K in keyof T as CamelName<K>]: CamelCase<T[K]> }
-    : T
-
 /** By their name in the library: the fields that have another name in the HTTP API. */
 const wireNames: ReadonlyMap<string, string> = new Map(
   [...contentFields, ...fieldsAt(lineComment, [])]
@@ -175,8 +161,11 @@ function withLibraryNames(text: string): string {
   return [...wireNames].reduce((changed, [given, wire]) => changed.replaceAll(wire, given), text)
 }
 
-export function checkOutput(name: string, output: Output): OwnDeliveryBody {
-  const call = 'gate.publish'
+export function checkOutput(
+  call: 'gate.publish' | 'run.publish',
+  name: string,
+  output: Output,
+): OwnDeliveryBody {
   check(call, outputNameSchema, { name })
   const named = (output as Output | undefined)?.channel ?? ''
   if (!Object.hasOwn(publishForms, named)) check(call, outputSchema, withWireNames(output))
@@ -187,7 +176,7 @@ export function checkOutput(name: string, output: Output): OwnDeliveryBody {
 }
 
 export function checkReport(
-  call: 'reportRunStatus' | 'gate.report',
+  call: 'reportRunStatus' | 'gate.report' | 'run.status',
   status: string,
   of: { readonly type?: string } = {},
 ): z.output<typeof reportSchema> {

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Claim } from '../domain/claim.ts'
 import type { LeaseGrant, LeaseSecret, LeaseToken, Run, RunPolicy } from '../domain/run.ts'
 import { runNotFound } from '../errors.ts'
+import type { Engine } from '../engine.ts'
 import type { HeadSource } from '../head-source.ts'
 import type { Log } from '../log.ts'
 import type { Random } from '../random.ts'
@@ -12,6 +13,7 @@ import type {
   ClaimAnswer,
   CompleteRequest,
   HeartbeatAnswer,
+  Hold,
   LeaseAnswer,
   IdempotencyKey,
   Page,
@@ -32,6 +34,7 @@ import type {
   HeartbeatRequest,
   Leased,
   LeaseRunRequest,
+  LeaseRunsRequest,
   Runs,
 } from './runs.ts'
 
@@ -47,6 +50,8 @@ export interface RunsOptions {
   readonly policyOf: (type: string, kind: ClaimRequest['kind']) => RunPolicy
   /** Null without GitHub credentials: the order of arrival decides. */
   readonly headSource: HeadSource | null
+  /** Tells other processes. Missing in the library. */
+  readonly engine?: Pick<Engine, 'announce' | 'announceLost'>
   /** Missing in the library: the repository id that a caller sends cannot be checked there. */
   readonly nameSource?: NameSource
 }
@@ -57,6 +62,8 @@ export interface RunsService extends Runs {
   claimCommitted(answer: ClaimAnswer): void
   /** Call only after the commit: these runs were ended or given back, not by their holder. */
   runsEnded(runs: readonly Run[]): void
+  /** Another process says that these runs may be lost, or that one of this type is available. */
+  lost(runIds: readonly string[]): void
   /** Asks GitHub to confirm the head; rejects when GitHub cannot be asked now. */
   checkHead(run: Run, fence: number): Promise<void>
   /** Resolves when no question to GitHub is open. */
@@ -90,8 +97,8 @@ class StoreRuns implements RunsService {
             store,
             source: headSource,
             onMoved: (run, lostRunIds) => {
-              this.#holders.wake(lostRunIds)
-              this.#workers.wakeOne(run.type)
+              this.#tellLost(lostRunIds)
+              this.#tellAvailable(run)
             },
             onError: (error, run) =>
               log.warn(
@@ -102,8 +109,24 @@ class StoreRuns implements RunsService {
   }
 
   runsEnded(runs: readonly Run[]): void {
-    this.#holders.wake(runs.map(({ id }) => id))
-    for (const { type } of runs) this.#workers.wakeOne(type)
+    this.#tellLost(runs.map(({ id }) => id))
+    for (const run of runs) this.#tellAvailable(run)
+  }
+
+  lost(runIds: readonly string[]): void {
+    this.#holders.wake(runIds)
+  }
+
+  #tellLost(runIds: readonly string[]): void {
+    if (runIds.length === 0) return
+    this.#holders.wake(runIds)
+    this.#options.engine?.announceLost(runIds)
+  }
+
+  /** A run of this type may be available: this one, or the next of its queue. */
+  #tellAvailable({ id: runId, fence, type }: Run): void {
+    this.#workers.wakeOne(type)
+    this.#options.engine?.announce([{ runId, fence, type }])
   }
 
   async checkHead(run: Run, fence: number): Promise<void> {
@@ -133,8 +156,8 @@ class StoreRuns implements RunsService {
 
   claimCommitted(answer: ClaimAnswer): void {
     const { run, process, supersededRunIds, unclear, decisionId } = answer
-    this.#holders.wake(supersededRunIds)
-    if (process && run?.state === 'pending') this.#workers.wakeOne(run.type)
+    this.#tellLost(supersededRunIds)
+    if (process && run?.state === 'pending') this.#tellAvailable(run)
     if (unclear && run !== null) this.#headCheck?.start(run, decisionId)
   }
 
@@ -186,6 +209,18 @@ class StoreRuns implements RunsService {
     }
   }
 
+  async leaseMany(request: LeaseRunsRequest, actor: string): Promise<readonly Leased[]> {
+    const { store, leaseMs } = this.#options
+    const { worker, type, count, askedOnly } = request
+    const grants = Array.from({ length: count }, () => this.#grant('executor', worker, undefined))
+    const answers = await store.runs.leaseMany({ grants, leaseMs, type, askedOnly, actor })
+    return answers.map(leasedView)
+  }
+
+  async untilLost(hold: Hold, ms: number, signal: AbortSignal): Promise<void> {
+    await this.#holders.wait(hold, ms, signal)
+  }
+
   /** Renews the lease while the request is open: a caller that waits is alive. */
   async heartbeat(
     request: HeartbeatRequest,
@@ -215,7 +250,7 @@ class StoreRuns implements RunsService {
   ): Promise<Run> {
     const holder = { runId, leaseHash, leaseMs: null, actor }
     const run = await this.#options.store.runs.release(holder, idempotencyKey ?? null)
-    this.#workers.wakeOne(run.type)
+    this.#tellAvailable(run)
     return run
   }
 
@@ -226,8 +261,10 @@ class StoreRuns implements RunsService {
   ): Promise<Run> {
     const completion = { ...completionOf(request), actor }
     const run = await this.#options.store.runs.complete(completion, idempotencyKey ?? null)
-    // The next run of its queue, or a requested rerun, may be available now.
-    this.#workers.wakeOne(run.type)
+    // The next run of its queue, or a requested rerun, may be available now. Its holder may be
+    // another process: a run token completes a run whose command is still running.
+    this.#tellLost([run.id])
+    this.#tellAvailable(run)
     return run
   }
 
@@ -289,17 +326,19 @@ function claimedView(answer: ClaimAnswer): Claimed {
   }
 }
 
-function leasedView({ run, lease }: LeaseAnswer): Leased {
+function leasedView({ run, lease, steps }: LeaseAnswer): Leased {
   return {
     run,
+    steps,
     lease: { token: leaseToken(lease.secret), expiresAt: lease.expiresAt },
     runToken: runToken(run.id, lease.secret),
   }
 }
 
 function completionOf(request: CompleteRunRequest): Omit<CompleteRequest, 'actor'> {
-  const { runId, leaseHash, outcome, result, error } = request
+  const { runId, leaseHash, outcome, result, error, stepsNotAskedFor } = request
   return {
+    ...(stepsNotAskedFor !== undefined && { stepsNotAskedFor }),
     runId,
     leaseHash,
     outcome,

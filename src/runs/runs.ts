@@ -4,9 +4,11 @@
  * here.
  */
 import type { ClaimReason } from '../domain/claim.ts'
-import type { LeaseToken, Outcome, Run, Verdict } from '../domain/run.ts'
+import type { Completion } from '../domain/completion.ts'
+import type { LeaseToken, Run } from '../domain/run.ts'
+import type { Step } from '../domain/step.ts'
 import type { TokenLimits } from '../domain/token-limits.ts'
-import type { HeartbeatAnswer, IdempotencyKey, Page, Paged, RunFilter } from '../store.ts'
+import type { HeartbeatAnswer, Hold, IdempotencyKey, Page, Paged, RunFilter } from '../store.ts'
 
 export interface Runs {
   claim(request: ClaimRequest, actor: string, idempotencyKey?: IdempotencyKey): Promise<Claimed>
@@ -16,6 +18,10 @@ export interface Runs {
     actor: string,
     idempotencyKey?: IdempotencyKey,
   ): Promise<Leased | null>
+  /** Leases several runs of one type for an executor of this process. */
+  leaseMany(request: LeaseRunsRequest, actor: string): Promise<readonly Leased[]>
+  /** Resolves when the hold may be lost, after `ms`, or when `signal` aborts. */
+  untilLost(hold: Hold, ms: number, signal: AbortSignal): Promise<void>
   /** With `waitMs` it waits and renews the lease; rejects early when the run is lost. */
   heartbeat(
     request: HeartbeatRequest,
@@ -125,10 +131,21 @@ export interface LeaseRunRequest {
   readonly signal?: AbortSignal | undefined
 }
 
+export interface LeaseRunsRequest {
+  /** Names this process. */
+  readonly worker: string
+  readonly type: string
+  readonly count: number
+  /** Only runs that a person asked for. */
+  readonly askedOnly: boolean
+}
+
 export interface Leased {
   readonly run: Run
   readonly lease: LeaseView
   readonly runToken: string
+  /** Of its round, as far as the store sends them: see `LeaseAnswer`. */
+  readonly steps: readonly Step[]
 }
 
 export interface HeartbeatRequest {
@@ -139,15 +156,7 @@ export interface HeartbeatRequest {
   readonly signal?: AbortSignal | undefined
 }
 
-export interface CompleteRunRequest {
+export interface CompleteRunRequest extends Completion {
   readonly runId: string
   readonly leaseHash: string
-  readonly outcome: Outcome
-  readonly verdict?: Verdict | undefined
-  readonly summary?: string | undefined
-  readonly description?: string | undefined
-  readonly targetUrl?: string | undefined
-  /** Any JSON value. */
-  readonly result?: unknown
-  readonly error?: { readonly code: string; readonly text: string } | undefined
 }

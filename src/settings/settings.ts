@@ -2,10 +2,12 @@
  * The settings as the program uses them: checked, complete and never changed again. Only the
  * command line and the library load them. Everything else is given this object.
  */
-import type { ChannelConfig, EventFilter, RetentionConfig, When } from '../config.ts'
+import type { ChannelConfig, CommandConfig, EventFilter } from '../config.ts'
+import type { RetentionConfig, When } from '../config.ts'
 import type { PublishRights } from '../domain/outbox/publish-rights.ts'
 import type { Role } from '../domain/role.ts'
 import type { OnNewer } from '../domain/run.ts'
+import type { RunHandler } from '../run-handler.ts'
 import type { StoreMode } from '../store.ts'
 import type { OptionValues } from './options/options.ts'
 import type { Database } from './options/value-kind.ts'
@@ -45,6 +47,10 @@ export interface ExecutionSettings {
 }
 
 export interface RunTypeSettings extends TriggerSettings, ExecutionSettings {
+  /** Who executes its runs. */
+  readonly run: RunHandler | Required<CommandConfig> | 'remote'
+  /** How many of its runs one process executes at a time. */
+  readonly concurrency: number
   /** Null: the kind of the run decides, see `runPolicy`. */
   readonly onNewer: OnNewer | null
   readonly anchor: { readonly per: 'subject' | 'run' } | false

@@ -3,7 +3,6 @@
  * wait for something that never comes.
  */
 const reasons: Readonly<Record<string, string>> = {
-  concurrency: 'each worker decides how many runs it leases',
   tasks: 'it has only runs',
   notify: 'it publishes only on GitHub',
   inDoubt: "if GitHub's answer is lost, Holdfast always checks before it sends again",

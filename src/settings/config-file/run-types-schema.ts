@@ -1,6 +1,7 @@
 /** The rules for `runs` of a config file. */
 import { z } from 'zod'
 import type { When } from '../../config.ts'
+import type { RunHandler } from '../../run-handler.ts'
 import { githubChannels } from '../../channels/github-channels.ts'
 import { roles } from '../../domain/role.ts'
 import { onNewerChoices } from '../../domain/run.ts'
@@ -24,11 +25,29 @@ const wrongTypeName =
   'is not a valid name for a run type. Use a lower-case letter, then up to 63 of a-z, 0-9, dot, ' +
   'underscore or hyphen'
 
-const execution = z.literal('remote', {
-  error: ({ input }) =>
-    typeof input === 'function' || typeof input === 'object'
-      ? "must be 'remote': this version does not execute runs itself. Workers lease them over HTTP"
-      : "must be 'remote'",
+const word = z
+  .string('must be a text')
+  .min(1, 'must not be empty')
+  .refine((value) => !value.includes('\0'), 'must be without NUL characters')
+
+const variable = z
+  .string('must be the name of an environment variable')
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,199}$/, 'must be the name of an environment variable')
+  .refine(
+    (name) => !name.startsWith('HOLDFAST_'),
+    'is a variable of Holdfast itself: the command gets those that it needs, and no others',
+  )
+
+const command = closedObject({
+  command: list(word).min(1, 'must name a program'),
+  env: list(variable).optional(),
+})
+
+const execution = pickSchema((value) => {
+  if (typeof value === 'function') return z.custom<RunHandler>()
+  return typeof value === 'object'
+    ? command
+    : z.literal('remote', "must be a function, { command: [...] } or 'remote'")
 })
 
 const trigger = {
@@ -56,6 +75,7 @@ const runTypeShape = {
   ...trigger,
   ...limits,
   run: execution.optional(),
+  concurrency: wholeNumber(1, 1000).optional(),
   onNewer: oneOf(onNewerChoices).optional(),
   anchor: pickSchema((value) =>
     typeof value === 'object' ? anchorPer : z.literal(false, 'must be { per: ... } or false'),

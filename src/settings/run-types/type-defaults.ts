@@ -38,12 +38,18 @@ function runType(config: RunTypeConfig, name: string): RunTypeSettings {
   return {
     ...trigger(config),
     ...executionLimits(config),
+    run: execution(config.run),
+    concurrency: config.concurrency ?? 4,
     onNewer: config.onNewer ?? null,
     anchor: config.anchor ?? { per: 'subject' },
     statusContext: config.status === false ? null : (config.status?.context ?? `holdfast/${name}`),
     check: config.status === false ? false : (config.status?.check ?? true),
     publish: publishSettings(config.publish),
   }
+}
+
+function execution(run: RunTypeConfig['run'] = 'remote'): RunTypeSettings['run'] {
+  return typeof run === 'object' ? { env: [], ...run } : run
 }
 
 function trigger(config: RunTypeConfig) {

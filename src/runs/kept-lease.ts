@@ -5,21 +5,24 @@
  * What must hold: an unreachable store does not mean that the lease is lost. It is lost only if the
  * store says so, or when the instance closes.
  */
+import type { Clock } from '../clock.ts'
 import type { LossCode } from '../domain/hold.ts'
 import { ConflictError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import type { Runs } from '../runs/runs.ts'
+import type { Runs } from './runs.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
 import { hashLeaseToken } from '../secrets.ts'
+import type { HeartbeatAnswer } from '../store.ts'
 
 const retryMs = 1000
 /** Without `ended`, because a caller that completed its run has lost nothing. */
 const lossCodes: ReadonlySet<string> = new Set<LossCode>(['superseded', 'cancelled', 'lease_lost'])
 
 export interface KeptLeaseOptions {
-  readonly runs: Pick<Runs, 'heartbeat'>
+  readonly runs: Pick<Runs, 'heartbeat' | 'untilLost'>
   readonly scheduler: Scheduler
+  readonly clock: Clock
   readonly log: Log
   readonly runId: string
   readonly token: string
@@ -27,7 +30,11 @@ export interface KeptLeaseOptions {
   /** Nobody held this run before. */
   readonly isFirst: boolean
   readonly leaseMs: number
+  /** False if it was granted just now. The lease of a repeated claim may be older. */
+  readonly renewAtOnce: boolean
   readonly actor: string
+  /** Called after each renewal: until when the lease is live, by the monotonic clock. */
+  readonly onRenewed?: (liveUntilMs: number) => void
   /** Called when the run is lost, so there is nothing to renew any more. */
   readonly onLost: () => void
 }
@@ -109,14 +116,27 @@ export class KeptLease {
     this.#options.onLost()
   }
 
+  /** Renews it now. Rejects with a ConflictError if the run is lost. */
+  async renewNow(): Promise<HeartbeatAnswer> {
+    const { runs, clock, runId, actor, onRenewed } = this.#options
+    const sentAt = clock.monotonicMs()
+    const request = { runId, leaseHash: this.leaseHash }
+    const answer = await this.whileHeld(() => runs.heartbeat(request, actor))
+    // The store may have renewed it later than this, never earlier.
+    onRenewed?.(sentAt + answer.leaseMs)
+    return answer
+  }
+
   async #renew(): Promise<void> {
-    const { runs, scheduler, log, runId, leaseMs, actor } = this.#options
+    const { runs, scheduler, log, runId, leaseMs, renewAtOnce } = this.#options
     const signal = this.#done.signal
     const waitMs = Math.floor(leaseMs / 3)
-    await delay(scheduler, 0, signal)
+    if (renewAtOnce) await delay(scheduler, 0, signal)
+    else await runs.untilLost({ runId, fence: this.fence }, waitMs, signal)
     while (!signal.aborted) {
       try {
-        await runs.heartbeat({ runId, leaseHash: this.leaseHash, waitMs, signal }, actor)
+        const { fence } = await this.renewNow()
+        await runs.untilLost({ runId, fence }, waitMs, signal)
       } catch (error) {
         if (error instanceof ConflictError && !this.#finishing) {
           this.lose(error)

@@ -1,0 +1,20 @@
+/** How a holder says that its run ended. */
+import type { Outcome, Verdict } from './run.ts'
+
+export interface Completion {
+  readonly outcome: Outcome
+  readonly verdict?: Verdict | undefined
+  readonly summary?: string | undefined
+  readonly description?: string | undefined
+  readonly targetUrl?: string | undefined
+  /** Any JSON value. */
+  readonly result?: unknown
+  readonly error?: { readonly code: string; readonly text: string } | undefined
+  /** Steps that an earlier attempt stored and this one did not ask for. */
+  readonly stepsNotAskedFor?: StepsNotAskedFor | undefined
+}
+
+export interface StepsNotAskedFor {
+  readonly steps: readonly { readonly name: string; readonly codeVersion: string | null }[]
+  readonly codeVersion: string | null
+}

@@ -1,0 +1,93 @@
+/**
+ * Port: does the work of a run that this process has leased. The work loop (src/work) leases runs,
+ * keeps their leases and stores how they ended. An executor only does the work.
+ */
+import type { Completion } from './domain/completion.ts'
+import type { Run } from './domain/run.ts'
+import type { Step } from './domain/step.ts'
+
+export interface Executor {
+  /**
+   * Works until the work is done, or until `held.signal` aborts and the work has stopped. May
+   * reject: the run has then failed.
+   */
+  execute(held: HeldRun): Promise<WorkEnd>
+  /** How long work may take to stop after the signal aborted. If it goes on then, it is stuck. */
+  readonly stopMsMax: number
+  /** Ends what is still there, at the end of the process. */
+  close(): Promise<void>
+}
+
+/**
+ * `completed`: this is how it ended, and it has to be stored. `held`: a person has to decide about
+ * a step; that is stored already. `stopped`: the signal aborted before it was done. `abandoned`:
+ * the work was cut off by a fault of this machine. Its lease runs out, which counts as an attempt.
+ */
+export type WorkEnd =
+  | { readonly end: 'completed'; readonly completion: Completion }
+  | { readonly end: 'held' }
+  | { readonly end: 'stopped' | 'abandoned' }
+
+/** A run that this process holds. */
+export interface HeldRun {
+  readonly run: Run
+  /** The steps of its round that are stored so far: see `LeaseAnswer`. */
+  readonly steps: readonly Step[]
+  readonly leaseHash: string
+  /** The bearer token of a child process. Never logged. */
+  readonly runToken: string
+  readonly leaseMs: number
+  /** Its name in the audit. */
+  readonly actor: string
+  /** Aborts when the work has to stop. Its reason is a StopWork. */
+  readonly signal: AbortSignal
+  /** Throws the reason of the signal once it has aborted. */
+  checkHeld(): void
+  /**
+   * Resolves when the lease is live by the monotonic clock: at once, or after it was renewed.
+   * Throws if it is lost. An effect starts only after this.
+   */
+  ensureLive(): Promise<void>
+  /** Stops the work. The first reason counts. */
+  stopWork(reason: StopReason): void
+  /** `listener` is called whenever the lease was renewed. */
+  onRenewed(listener: () => void): void
+  /** Does work in the store for the run. If the store says that the run is lost, work stops. */
+  whileHeld<T>(work: () => Promise<T>): Promise<T>
+}
+
+/**
+ * Why work has to stop. `ended`: the run was completed with its own run token. `timeout`: it took
+ * too long, and has failed. `shutdown`: this process stops, and gives the run back.
+ */
+export const stopReasons = [
+  'superseded',
+  'cancelled',
+  'ended',
+  'lease_lost',
+  'timeout',
+  'held',
+  'shutdown',
+] as const
+export type StopReason = (typeof stopReasons)[number]
+
+const stopTexts: Readonly<Record<StopReason, string>> = {
+  superseded: 'a newer head has taken the place of this run',
+  cancelled: 'the run was cancelled',
+  ended: 'the run was completed with its run token',
+  lease_lost: 'the run has another holder now, or none',
+  timeout: 'the run took longer than its timeoutMs and has failed',
+  held: 'the run waits for a decision about one of its steps',
+  shutdown: 'this process stops, and another one continues the run',
+}
+
+/** The reason of a run's AbortSignal. Every later call on the run throws it. */
+export class StopWork extends Error {
+  readonly code: StopReason
+
+  constructor(code: StopReason) {
+    super(stopTexts[code])
+    this.name = 'StopWork'
+    this.code = code
+  }
+}

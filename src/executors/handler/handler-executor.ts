@@ -1,0 +1,102 @@
+/**
+ * Executes runs by the function of their type. What the function returns is how the run ended; if
+ * it throws, the run has failed.
+ */
+import type { Completion } from '../../domain/completion.ts'
+import { InvalidInputError } from '../../errors.ts'
+import { StopWork, type Executor, type HeldRun, type WorkEnd } from '../../executor.ts'
+import { checkCompletion } from '../../library/requests.ts'
+import type { Log } from '../../log.ts'
+import type { OperationPorts } from '../../operations/ports.ts'
+import type { Random } from '../../random.ts'
+import type { HandlerResult, RunHandler } from '../../run-handler.ts'
+import type { Scheduler } from '../../scheduler.ts'
+import type { StorePart } from '../../store.ts'
+import { failedBy } from '../../work/failed-by.ts'
+import { runContext } from './run-context.ts'
+import { StepRunner } from './step-runner.ts'
+
+/** How long a function may go on after its signal aborted. */
+const stopMsMax = 5000
+
+export interface HandlerOptions {
+  readonly store: OperationPorts['store'] & StorePart<{ steps: 'act' }>
+  readonly publishRights: OperationPorts['publishRights']
+  readonly random: Random
+  readonly scheduler: Scheduler
+  readonly log: Log
+  readonly confirmDelayMs: number
+  /** Null if it is not known. */
+  readonly codeVersion: string | null
+}
+
+export function handlerExecutor(handler: RunHandler, options: HandlerOptions): Executor {
+  return {
+    stopMsMax,
+    execute: (held) => execute(handler, held, options),
+    close: () => Promise.resolve(),
+  }
+}
+
+async function execute(
+  handler: RunHandler,
+  held: HeldRun,
+  options: HandlerOptions,
+): Promise<WorkEnd> {
+  let isHeld = false
+  const steps = new StepRunner({
+    ...options,
+    held,
+    onHeld: () => {
+      isHeld = true
+      held.stopWork('held')
+    },
+  })
+  const completion = await completionOf(handler, held, steps, options)
+  if (isHeld) return { end: 'held' }
+  if (held.signal.aborted) return { end: 'stopped' }
+  await steps.written()
+  return { end: 'completed', completion: withUnused(completion, steps, options.codeVersion) }
+}
+
+async function completionOf(
+  handler: RunHandler,
+  held: HeldRun,
+  steps: StepRunner,
+  options: HandlerOptions,
+): Promise<Completion> {
+  const { log } = options
+  const { id: runId } = held.run
+  try {
+    const context = runContext({ held, steps, ports: options, log })
+    const returned = (await handler(context)) as HandlerResult | undefined
+    return checked(returned ?? {})
+  } catch (thrown) {
+    if (!(thrown instanceof StopWork)) log.warn({ err: thrown, run_id: runId }, 'A handler failed')
+    return failedBy(thrown)
+  }
+}
+
+function checked(result: HandlerResult): Completion {
+  try {
+    const { type: _type, ...completion } = checkCompletion('the result of the handler', result)
+    return completion
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error
+    return { outcome: 'failed', error: { code: 'bad_result', text: error.message } }
+  }
+}
+
+function withUnused(
+  completion: Completion,
+  steps: StepRunner,
+  codeVersion: string | null,
+): Completion {
+  const unused = steps.notAskedFor()
+  if (unused.length === 0) return completion
+  const named = unused.map(({ name, codeVersion: recordedWith }) => ({
+    name,
+    codeVersion: recordedWith,
+  }))
+  return { ...completion, stepsNotAskedFor: { steps: named, codeVersion } }
+}

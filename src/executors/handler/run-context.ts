@@ -1,0 +1,71 @@
+/** What a handler is given: its run, and what it may do with it. */
+import type { Output } from '../../channels/own-output.ts'
+import type { Run } from '../../domain/run.ts'
+import type { HeldRun } from '../../executor.ts'
+import { checkOutput, checkReport } from '../../library/requests.ts'
+import type { Log } from '../../log.ts'
+import type { Caller } from '../../operations/caller.ts'
+import { publishDelivery, reportRunStatus } from '../../operations/outputs.ts'
+import type { OperationPorts } from '../../operations/ports.ts'
+import type { RunContext, StepOptions, StepWork } from '../../run-handler.ts'
+import type { StepRunner } from './step-runner.ts'
+
+export interface ContextOptions {
+  readonly held: HeldRun
+  readonly steps: StepRunner
+  readonly ports: Pick<OperationPorts, 'store' | 'random' | 'publishRights'>
+  readonly log: Log
+}
+
+export function runContext({ held, steps, ports, log }: ContextOptions): RunContext {
+  const { run, leaseHash, actor, signal } = held
+  const caller: Caller = { kind: 'run', actor, runId: run.id, leaseHash, tokenId: null }
+  return {
+    ...fieldsOf(run),
+    signal,
+    log: runLog(log, run),
+    step: <T>(
+      name: string,
+      ...args: readonly [StepWork<T>] | readonly [StepOptions<T>, StepWork<T>]
+    ) => (args.length === 1 ? steps.step(name, {}, args[0]) : steps.step(name, ...args)),
+    async status(text) {
+      const { status } = checkReport('run.status', text)
+      await held.whileHeld(() => reportRunStatus(ports, caller, { id: run.id, status }))
+    },
+    async publish(name, output: Output) {
+      const checked = { id: run.id, name, output: checkOutput('run.publish', name, output) }
+      const published = await held.whileHeld(() => publishDelivery(ports, caller, checked))
+      return { deliveryId: published.id, already: published.already }
+    },
+  }
+}
+
+function fieldsOf(run: Run) {
+  const { id, key, type, subject, repo, pr, baseSha, headSha, attempt, round } = run
+  const { triggerEvent: event, triggerAction: action, triggerSender: sender } = run
+  const { previousRunId, previousHeadSha, previousVerdict } = run
+  return {
+    ...{ id, key, type, subject, repo, pr, baseSha, headSha, attempt, round },
+    input: run.input === null ? null : (JSON.parse(run.input) as unknown),
+    feedback: null,
+    trigger: { event, action, sender },
+    previous: previousRunId === null ? null : previousOf(previousRunId),
+  }
+
+  function previousOf(runId: string) {
+    return { runId, headSha: previousHeadSha, verdict: previousVerdict }
+  }
+}
+
+/** Every line has the run's id and type. */
+function runLog(log: Log, { id, type }: Run): Log {
+  const about = { run_id: id, type }
+  const level =
+    (name: keyof Log): Log['info'] =>
+    (given: unknown, ...more: readonly unknown[]) => {
+      if (typeof given === 'object' && given !== null) {
+        log[name]({ ...given, ...about }, ...(more as [string]))
+      } else log[name](about, String(given), ...more)
+    }
+  return { debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') }
+}

@@ -1,0 +1,260 @@
+/**
+ * `run.step`: does a piece of a run's work once, whatever crashes.
+ *
+ *   stored result or error   returned or thrown again, without asking the store
+ *   begun by nobody          begun, then done
+ *   begun, and no result     in doubt: settled by the step's policy, see step-doubt.ts
+ *
+ * What must hold: the function is called only after its beginning is committed, and only while the
+ * lease is live. With `repeat` the result is written in the background, so that one commit carries
+ * it and the beginning of the next step. `written` waits for it. With `confirm` and `hold` the
+ * result is stored before `run.step` resolves.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Step, StepAction, StepPolicy } from '../../domain/step.ts'
+import { ConflictError } from '../../errors.ts'
+import { StopWork, type HeldRun } from '../../executor.ts'
+import type { Log } from '../../log.ts'
+import type { Random } from '../../random.ts'
+import type { StepOptions, StepWork } from '../../run-handler.ts'
+import { delay, type Scheduler } from '../../scheduler.ts'
+import { stepKey } from '../../ids.ts'
+import type { StepAnswer, StepRequest, StorePart } from '../../store.ts'
+import { textOf } from '../../work/failed-by.ts'
+import { callStep, type CallResult } from './call-step.ts'
+import { askConfirm } from './ask-confirm.ts'
+import { checkStepOptions, checkStepName } from './step-options.ts'
+import { nested, StepFailedError, StepNotDone, StepTimeoutError, usedTwice } from './step-errors.ts'
+import { BadStepResult, resultText } from './step-result.ts'
+
+const storeRetryMs = 1000
+const errorTextMax = 2000
+
+export interface StepRunnerOptions {
+  readonly store: StorePart<{ steps: 'act' }>
+  readonly held: HeldRun
+  readonly random: Random
+  readonly scheduler: Scheduler
+  readonly log: Log
+  readonly confirmDelayMs: number
+  /** Null if it is not known. */
+  readonly codeVersion: string | null
+  /** A step is held: the run is no longer ours. */
+  readonly onHeld: () => void
+}
+
+/** One call of `run.step`. */
+interface Call<T> {
+  readonly name: string
+  readonly key: string
+  readonly startId: string
+  readonly policy: StepPolicy
+  readonly options: StepOptions<T>
+  readonly work: StepWork<T>
+}
+
+/** What a step came to: a result as JSON text. An error is thrown. */
+type Result = string
+
+export class StepRunner {
+  readonly #options: StepRunnerOptions
+  readonly #known: ReadonlyMap<string, Step>
+  readonly #used = new Set<string>()
+  readonly #unwritten = new Set<Promise<void>>()
+  readonly #inside = new AsyncLocalStorage<string>()
+
+  constructor(options: StepRunnerOptions) {
+    this.#options = options
+    this.#known = new Map(options.held.steps.map((step) => [step.name, step]))
+  }
+
+  async step<T>(name: string, options: StepOptions<T>, work: StepWork<T>): Promise<T> {
+    const { held, random } = this.#options
+    held.checkHeld()
+    checkStepName(name)
+    const policy = checkStepOptions(name, options, work)
+    const outer = this.#inside.getStore()
+    if (outer !== undefined) throw nested(name, outer)
+    if (this.#used.has(name)) throw usedTwice(name)
+    this.#used.add(name)
+    const known = this.#known.get(name)
+    const { id: runId, round } = held.run
+    const call: Call<T> = {
+      ...{ name, policy, options, work },
+      key: stepKey({ runId, round, name }),
+      startId: random.bytes(12).toString('base64url'),
+    }
+    const result = (known && storedResult(known)) ?? (await this.#begin(call))
+    return JSON.parse(result) as T
+  }
+
+  /** Resolves when every result is stored. Rejects if the run is lost. */
+  async written(): Promise<void> {
+    while (this.#unwritten.size > 0) await Promise.all(this.#unwritten)
+    this.#options.held.checkHeld()
+  }
+
+  /** Steps of an earlier attempt that this one did not ask for. */
+  notAskedFor(): readonly Step[] {
+    return [...this.#known.values()].filter(({ name }) => !this.#used.has(name))
+  }
+
+  async #begin<T>(call: Call<T>): Promise<Result> {
+    const answer = await this.#act(call, { do: 'begin', policy: call.policy })
+    if (answer.reply !== 'in-doubt') return await this.#afterBegin(call, answer)
+    return (await this.#settle(call)) ?? (await this.#takeOver(call))
+  }
+
+  async #takeOver<T>(call: Call<T>): Promise<Result> {
+    const answer = await this.#act(call, { do: 'take-over', policy: call.policy })
+    return await this.#afterBegin(call, answer)
+  }
+
+  async #afterBegin<T>(call: Call<T>, { step }: StepAnswer): Promise<Result> {
+    const stored = step && storedResult(step)
+    return stored ?? (await this.#perform(call))
+  }
+
+  /** Calls the function until it succeeds, or has failed too often. */
+  async #perform<T>(call: Call<T>): Promise<Result> {
+    const { held, scheduler } = this.#options
+    const { retries = retriesDefault } = call.options
+    for (let tries = 1; ; tries++) {
+      await held.ensureLive()
+      const called = await this.#call(call)
+      if (called.end === 'returned') return await this.#record(call, called.value)
+      held.checkHeld()
+      const settled = await this.#settleFailed(call, called)
+      if (settled !== null) return settled
+      const thrown = thrownBy(call, called)
+      if (called.end === 'still-running') throw thrown
+      if (tries > retries) throw await this.#recordFailure(call, 'step_failed', thrown)
+      await delay(scheduler, retryDelayMs(tries), held.signal)
+    }
+  }
+
+  async #call<T>(call: Call<T>): Promise<CallResult<T>> {
+    const { held, scheduler } = this.#options
+    const { name, key, options, work } = call
+    const limits = { timeoutMs: options.timeoutMs ?? null, signal: held.signal, scheduler }
+    const onLate = (value: unknown): void => void this.#recordLate(call, value)
+    return await this.#inside.run(name, () =>
+      callStep((signal) => work({ key, signal }), limits, onLate),
+    )
+  }
+
+  /** It was given up, and then it was done after all. The store decides whether that counts. */
+  async #recordLate<T>(call: Call<T>, value: unknown): Promise<void> {
+    const { store, held, log } = this.#options
+    try {
+      await store.steps.act(this.#request(call, { do: 'record', result: resultText(value) }))
+    } catch (error) {
+      const about = { err: error, run_id: held.run.id, step: call.name }
+      log.warn(about, 'A step was done after it was given up, and its result was not kept')
+    }
+  }
+
+  /** A function that threw. Null: it was not done, so it may be tried again. */
+  async #settleFailed<T>(call: Call<T>, called: CallResult<T>): Promise<Result | null> {
+    if (call.policy === 'repeat') return null
+    if (called.end === 'threw' && called.thrown instanceof StepNotDone) return null
+    return await this.#settle(call)
+  }
+
+  /** By the step's policy: the result if it was done, null if it has to be done (again). */
+  async #settle<T>(call: Call<T>): Promise<Result | null> {
+    const { held, scheduler, confirmDelayMs } = this.#options
+    const { policy, options, key } = call
+    if (policy === 'repeat') return null
+    if (policy === 'confirm' && options.confirm !== undefined) {
+      const ask = options.confirm
+      const settings = { delayMs: confirmDelayMs, scheduler, signal: held.signal }
+      const found = await askConfirm(() => ask({ key, signal: held.signal }), settings)
+      held.checkHeld()
+      if (found === 'not-done') return null
+      if (found !== 'unknown') {
+        const result = resultText(found.done)
+        const { step } = await this.#act(call, { do: 'confirm', result })
+        return (step && storedResult(step)) ?? result
+      }
+    }
+    const { step } = await this.#act(call, { do: 'hold' })
+    const late = step && storedResult(step)
+    if (late !== null) return late
+    this.#options.onHeld()
+    throw new StopWork('held')
+  }
+
+  async #record<T>(call: Call<T>, value: unknown): Promise<Result> {
+    let result: Result
+    try {
+      result = resultText(value)
+    } catch (error) {
+      if (!(error instanceof BadStepResult)) throw error
+      throw await this.#recordFailure(call, error.code, error)
+    }
+    const stored = this.#act(call, { do: 'record', result })
+    if (call.policy !== 'repeat') await stored
+    else this.#writeLater(stored)
+    return result
+  }
+
+  async #recordFailure<T>(call: Call<T>, errorCode: string, thrown: unknown): Promise<Error> {
+    const errorText = failureText(thrown)
+    await this.#act(call, { do: 'fail', errorCode, errorText })
+    return new StepFailedError(call.name, errorCode, errorText, thrown)
+  }
+
+  #writeLater(stored: Promise<unknown>): void {
+    // A lost run has stopped the work already, and the store has kept what may be kept.
+    const written = stored.then(
+      () => undefined,
+      () => undefined,
+    )
+    this.#unwritten.add(written)
+    void written.then(() => this.#unwritten.delete(written))
+  }
+
+  /** Repeats it while the store cannot be reached. Rejects when the run is lost. */
+  async #act<T>(call: Call<T>, action: StepAction): Promise<StepAnswer> {
+    const { store, held, scheduler, log } = this.#options
+    const about = { run_id: held.run.id, step: call.name }
+    const request = this.#request(call, action)
+    for (;;) {
+      try {
+        return await held.whileHeld(() => store.steps.act(request))
+      } catch (error) {
+        if (error instanceof ConflictError || held.signal.aborted) throw error
+        log.warn({ ...about, err: error }, 'Could not store a step; trying again')
+        await delay(scheduler, storeRetryMs, held.signal)
+      }
+    }
+  }
+
+  #request<T>({ name, startId }: Call<T>, action: StepAction): StepRequest {
+    const { held, codeVersion } = this.#options
+    const { run, leaseHash, actor } = held
+    return { runId: run.id, leaseHash, actor, name, startId, codeVersion, action }
+  }
+}
+
+const retriesDefault = 2
+const retryMsMax = 30_000
+
+const retryDelayMs = (tries: number): number => Math.min(retryMsMax, 1000 * 2 ** (tries - 1))
+
+/** The stored result, null if there is none to use yet. Throws the stored error. */
+function storedResult(step: Step): Result | null {
+  if (step.state === 'failed') {
+    throw new StepFailedError(step.name, step.errorCode ?? 'step_failed', step.errorText ?? '')
+  }
+  return step.state === 'done' ? step.result : null
+}
+
+function thrownBy<T>({ name, options }: Call<T>, called: CallResult<T>): unknown {
+  if (called.end === 'threw') return called.thrown
+  return new StepTimeoutError(name, options.timeoutMs ?? 0)
+}
+
+const failureText = (thrown: unknown): string =>
+  (thrown instanceof BadStepResult ? thrown.message : textOf(thrown)).slice(0, errorTextMax)

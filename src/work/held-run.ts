@@ -1,0 +1,113 @@
+/**
+ * A run that this process holds, for its executor: the lease that is kept, and the signal that
+ * stops the work. Any reason to stop is final. After it every call on the run throws.
+ */
+import type { Clock } from '../clock.ts'
+import { ConflictError } from '../errors.ts'
+import { StopWork, stopReasons, type HeldRun, type StopReason } from '../executor.ts'
+import type { Log } from '../log.ts'
+import { KeptLease } from '../runs/kept-lease.ts'
+import type { Leased, Runs } from '../runs/runs.ts'
+import type { Scheduler } from '../scheduler.ts'
+
+export interface HoldOptions {
+  readonly runs: Pick<Runs, 'heartbeat' | 'untilLost'>
+  /** The store's clock. */
+  readonly now: () => number
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly log: Log
+  readonly actor: string
+}
+
+export class LeasedRun implements HeldRun {
+  readonly run: HeldRun['run']
+  readonly steps: HeldRun['steps']
+  readonly runToken: string
+  readonly actor: string
+  readonly lease: KeptLease
+  readonly #options: HoldOptions
+  readonly #stop = new AbortController()
+  readonly #listeners: (() => void)[] = []
+  #liveUntilMs: number
+
+  constructor({ run, steps, lease, runToken }: Leased, options: HoldOptions, leasedAtMs: number) {
+    this.run = run
+    this.steps = steps
+    this.runToken = runToken
+    this.actor = options.actor
+    this.#options = options
+    this.#liveUntilMs = leasedAtMs + run.leaseMs
+    this.lease = new KeptLease({
+      ...options,
+      runId: run.id,
+      token: lease.token,
+      fence: run.fence,
+      isFirst: false,
+      leaseMs: run.leaseMs,
+      renewAtOnce: false,
+      onRenewed: (liveUntilMs) => this.#renewed(liveUntilMs),
+      onLost: () => this.#lost(),
+    })
+  }
+
+  get leaseHash(): string {
+    return this.lease.leaseHash
+  }
+
+  get leaseMs(): number {
+    return this.run.leaseMs
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal
+  }
+
+  /** Null while the work may go on. */
+  get stoppedBy(): StopReason | null {
+    const { aborted, reason } = this.signal
+    return aborted && reason instanceof StopWork ? reason.code : null
+  }
+
+  checkHeld(): void {
+    this.signal.throwIfAborted()
+  }
+
+  async ensureLive(): Promise<void> {
+    this.checkHeld()
+    if (this.#options.clock.monotonicMs() < this.#liveUntilMs) return
+    await this.lease.renewNow()
+    this.checkHeld()
+  }
+
+  onRenewed(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  async whileHeld<T>(work: () => Promise<T>): Promise<T> {
+    this.checkHeld()
+    return await this.lease.whileHeld(work)
+  }
+
+  stopWork(reason: StopReason): void {
+    if (!this.signal.aborted) this.#stop.abort(new StopWork(reason))
+  }
+
+  #renewed(liveUntilMs: number): void {
+    this.#liveUntilMs = liveUntilMs
+    for (const listener of this.#listeners) listener()
+  }
+
+  #lost(): void {
+    const { reason } = this.lease.signal as { readonly reason: unknown }
+    const code = reason instanceof ConflictError ? reason.code : ''
+    const known = stopReasons.find((one) => one === code) ?? 'lease_lost'
+    this.stopWork(known === 'lease_lost' && this.#isTooLate() ? 'timeout' : known)
+  }
+
+  /** A run that took too long has failed, and its holder is told no more than `lease_lost`. */
+  #isTooLate(): boolean {
+    const { deadlineAt } = this.run
+    return deadlineAt !== null && deadlineAt <= this.#options.now()
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * Leases runs for the executors of this process, as many as there are free slots, and does them.
+ *
+ * When to look is only a hint: the engine's wake-ups, a slot that becomes free, and a poll that
+ * finds whatever no hint announced. The store's lease says who gets a run. So a lost, doubled or
+ * late hint changes nothing but the time.
+ *
+ *   working ── stop ──▶ finishing ── all done ──▶ stopped
+ *                          └── too long: work is told to stop, and its runs are released ──▶ stopped
+ */
+import { backgroundLoop, type BackgroundLoop } from '../background-loop.ts'
+import type { Clock } from '../clock.ts'
+import type { Engine } from '../engine.ts'
+import type { Executor } from '../executor.ts'
+import type { Log } from '../log.ts'
+import type { Leased } from '../runs/runs.ts'
+import type { RunsService } from '../runs/create-runs.ts'
+import { delay, type Scheduler } from '../scheduler.ts'
+import type { Store, StorePart } from '../store.ts'
+import { doRun } from './do-run.ts'
+import { LeasedRun } from './held-run.ts'
+import { Slots } from './slots.ts'
+
+export interface WorkType {
+  readonly executor: Executor
+  /** How many runs of it this process works on at a time. */
+  readonly concurrency: number
+}
+
+export interface WorkLoopOptions {
+  readonly store: StorePart<{ runs: 'availableTypes' }> & Pick<Store, 'now'>
+  readonly runs: RunsService
+  readonly engine: Engine
+  readonly types: ReadonlyMap<string, WorkType>
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly log: Log
+  /** Names this process: the machine, and which of its starts this is. */
+  readonly worker: string
+  /** How often the store is asked for runs that nobody announced. */
+  readonly pollMs: number
+  /** The functions of one type never settle: this process should stop and be started again. */
+  readonly onStuck: (type: string) => void
+}
+
+export interface WorkLoop {
+  start(): void
+  /** Leases nothing more. Resolves with the number of runs whose work had to be stopped. */
+  stop(graceMs: number): Promise<number>
+}
+
+export function createWorkLoop(options: WorkLoopOptions): WorkLoop {
+  return new StoreWorkLoop(options)
+}
+
+class StoreWorkLoop implements WorkLoop {
+  readonly #options: WorkLoopOptions
+  readonly #slots: ReadonlyMap<string, Slots>
+  readonly #inWork = new Map<LeasedRun, Promise<void>>()
+  /** Types whose runs are being leased now; true if there was another hint meanwhile. */
+  readonly #leasing = new Map<string, boolean>()
+  readonly #poll: BackgroundLoop
+  #isStopping = false
+
+  constructor(options: WorkLoopOptions) {
+    const { types, scheduler, log } = options
+    this.#options = options
+    this.#slots = new Map(
+      [...types].map(([type, { concurrency }]) => [type, new Slots(concurrency)]),
+    )
+    this.#poll = backgroundLoop({
+      scheduler,
+      everyMs: options.pollMs,
+      pass: () => this.#findRuns(),
+      onError: (error) => log.warn({ err: error }, 'Could not look for runs; trying again'),
+    })
+  }
+
+  start(): void {
+    const { engine, runs, types } = this.#options
+    if (types.size === 0) return
+    engine.listen([...types.keys()], {
+      runAvailable: ({ type }) => this.#lease(type),
+      runsLost: (runIds) => runs.lost(runIds),
+    })
+    this.#poll.start()
+    void this.#poll.kick()
+  }
+
+  async stop(graceMs: number): Promise<number> {
+    this.#isStopping = true
+    await this.#poll.stop()
+    const finished = new AbortController()
+    void this.#allDone().then(() => finished.abort())
+    await delay(this.#options.scheduler, graceMs, finished.signal)
+    const cutOff = [...this.#inWork.keys()]
+    for (const held of cutOff) held.stopWork('shutdown')
+    await this.#allDone()
+    return cutOff.length
+  }
+
+  async #allDone(): Promise<void> {
+    while (this.#inWork.size > 0 || this.#leasing.size > 0) {
+      await Promise.all(this.#inWork.values())
+      if (this.#leasing.size > 0) await delay(this.#options.scheduler, 1)
+    }
+  }
+
+  /** One query, however many types there are and however many runs wait. */
+  async #findRuns(): Promise<void> {
+    const types = [...this.#slots].flatMap(([type, slots]) => (slots.isFull ? [] : [type]))
+    if (types.length === 0 || this.#isStopping) return
+    const waiting = await this.#options.store.runs.availableTypes(types, false, null)
+    await Promise.all(waiting.map((type) => this.#lease(type)))
+  }
+
+  /** Resolves when a lease was tried after this call. Never rejects. */
+  async #lease(type: string): Promise<void> {
+    if (this.#leasing.has(type)) {
+      this.#leasing.set(type, true)
+      return
+    }
+    do {
+      this.#leasing.set(type, false)
+      await this.#fill(type).catch((error: unknown) => {
+        this.#options.log.warn({ err: error, type }, 'Could not lease runs; trying again')
+      })
+    } while (this.#leasing.get(type) === true)
+    this.#leasing.delete(type)
+  }
+
+  async #fill(type: string): Promise<void> {
+    const slots = this.#slots.get(type)
+    while (slots !== undefined && !slots.isFull && !this.#isStopping) {
+      const askedOnly = slots.onlyForAsked
+      const count = askedOnly ? 1 : slots.free
+      const leased = await this.#leaseMany(type, count, askedOnly)
+      for (const one of leased) this.#do(type, slots, one)
+      if (leased.length < count) break
+    }
+    if (slots?.isFull === true) this.#options.engine.pause(type)
+  }
+
+  async #leaseMany(type: string, count: number, askedOnly: boolean) {
+    const { runs, worker, clock } = this.#options
+    const sentAt = clock.monotonicMs()
+    const request = { worker, type, count, askedOnly }
+    const leased = await runs.leaseMany(request, actorOf(worker))
+    return leased.map((one) => ({ one, sentAt }))
+  }
+
+  #do(type: string, slots: Slots, { one, sentAt }: { one: Leased; sentAt: number }): void {
+    const { types, worker, store, log, onStuck } = this.#options
+    const executor = types.get(type)?.executor
+    if (executor === undefined) return
+    const options = { ...this.#options, actor: actorOf(worker), now: () => store.now() }
+    const giveBack = slots.take()
+    const held = new LeasedRun(one, options, sentAt)
+    if (this.#isStopping) held.stopWork('shutdown')
+    const done = doRun(held, executor, {
+      ...options,
+      onStuck: (work) => {
+        void slots.countStuck(work)
+        if (!slots.allStuck) return
+        log.error({ type }, 'All work of this type is stuck, so this process stops')
+        onStuck(type)
+      },
+    }).finally(() => {
+      this.#inWork.delete(held)
+      giveBack()
+      if (this.#isStopping) return
+      this.#options.engine.resume(type)
+      void this.#lease(type)
+    })
+    this.#inWork.set(held, done)
+  }
+}
+
+const actorOf = (worker: string): string => `executor:${worker}`
