@@ -75,7 +75,7 @@ export interface NodeOptions {
   readonly work: NodeWork | null
 }
 
-export type NodeWork = Pick<WorkLoopOptions, 'types' | 'worker' | 'onStuck'>
+export type NodeWork = Pick<WorkLoopOptions, 'types' | 'worker' | 'renewal' | 'onStuck'>
 
 /** Where a process finds runs without being told: at most this long after they are there. */
 const pollMs = { embedded: 500, bullmq: 5000 } as const

@@ -15,6 +15,7 @@ import { systemScheduler, type Scheduler } from './scheduler.ts'
 import { retryRules } from './settings/run-types/publishing-rules.ts'
 import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
+import type { LeaseRenewal } from './store/lease-renewal.ts'
 import type { MigrateWhen } from './stores/migrations.ts'
 import { openSqlite, type StoreMachine } from './stores/open-sqlite.ts'
 
@@ -75,6 +76,17 @@ export async function openStore(
       ? await openPostgres(database.url, machine, migrate)
       : openSqlite({ path: database.path, exclusive, migrate }, machine)
   return metrics === noMetrics ? store : measuredStore(store, metrics, machine.clock)
+}
+
+/** Null for SQLite, which needs none. */
+export async function openLeaseRenewal(
+  { database }: Pick<Settings, 'database'>,
+  { scheduler, log }: { readonly scheduler: Scheduler; readonly log: Log },
+): Promise<LeaseRenewal | null> {
+  if (database.kind !== 'postgres') return null
+  const { sessionOptions } = await import('./stores/open-postgres.ts')
+  const { createLeaseRenewal } = await import('./stores/renewal/renewal-thread.ts')
+  return createLeaseRenewal({ url: database.url, sessionOptions, scheduler, log })
 }
 
 /** The PostgreSQL client is loaded only if it is needed. */

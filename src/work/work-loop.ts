@@ -16,6 +16,7 @@ import type { Log } from '../log.ts'
 import type { Leased } from '../runs/runs.ts'
 import type { RunsService } from '../runs/create-runs.ts'
 import { delay, type Scheduler } from '../scheduler.ts'
+import type { LeaseRenewal } from '../store/lease-renewal.ts'
 import type { Store, StorePart } from '../store.ts'
 import { doRun } from './do-run.ts'
 import { LeasedRun } from './held-run.ts'
@@ -39,6 +40,8 @@ export interface WorkLoopOptions {
   readonly worker: string
   /** How often the store is asked for runs that nobody announced. */
   readonly pollMs: number
+  /** Renews leases while the event loop is blocked. Null where nobody else could take a run. */
+  readonly renewal: LeaseRenewal | null
   /** The functions of one type never settle: this process should stop and be started again. */
   readonly onStuck: (type: string) => void
 }
@@ -156,6 +159,9 @@ class StoreWorkLoop implements WorkLoop {
     const options = { ...this.#options, actor: actorOf(worker), now: () => store.now() }
     const giveBack = slots.take()
     const held = new LeasedRun(one, options, sentAt)
+    const { leaseHash, leaseMs } = held
+    const { id: runId, timeoutMs } = one.run
+    const endRenewal = this.#options.renewal?.keep({ runId, leaseHash, leaseMs, timeoutMs })
     if (this.#isStopping) held.stopWork('shutdown')
     const done = doRun(held, executor, {
       ...options,
@@ -166,6 +172,7 @@ class StoreWorkLoop implements WorkLoop {
         onStuck(type)
       },
     }).finally(() => {
+      endRenewal?.()
       this.#inWork.delete(held)
       giveBack()
       if (this.#isStopping) return

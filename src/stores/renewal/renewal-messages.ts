@@ -1,0 +1,12 @@
+/** What the main thread and the thread that renews leases tell each other. */
+import type { RenewedLease } from '../../store/lease-renewal.ts'
+
+export interface ThreadData {
+  readonly url: string
+  readonly sessionOptions: string
+  /** The main thread raises it every second. */
+  readonly signs: Int32Array
+}
+
+/** `drop` is the hash of a lease. */
+export type ThreadMessage = { readonly keep: RenewedLease } | { readonly drop: string }
