@@ -17,6 +17,9 @@ import { tokenToucher } from './http/access/token-touch.ts'
 import { TokenWatch } from './http/access/token-watch.ts'
 import { createHttpServer, listenOn } from './http/server.ts'
 import type { CatchUpReport } from './intake/catch-up/catch-up-report.ts'
+import { createEmbeddedEngine } from './engines/embedded.ts'
+import { openWork } from './open-work.ts'
+import type { Environment } from './settings/environment.ts'
 import { learnRename } from './learn-rename.ts'
 import type { Log } from './log.ts'
 import {
@@ -50,8 +53,11 @@ export interface App {
   restoreNote(): Promise<RestoreNote | null>
   /** Resolves when the server accepts requests. */
   listen(): Promise<{ readonly url: string }>
-  /** Finishes what is in progress, then closes everything. */
-  close(): Promise<void>
+  /**
+   * Finishes what is in progress, then closes everything. Runs that this process executes have
+   * `graceMs` to end; then they are stopped and given back. Returns how many they were.
+   */
+  close(graceMs?: number): Promise<number>
 }
 
 export interface ComposeOptions extends Partial<Machine> {
@@ -63,6 +69,10 @@ export interface ComposeOptions extends Partial<Machine> {
   readonly github?: GitHubConnection
   /** Overrides the settings and the defaults. */
   readonly publishing?: Partial<PublishingRules>
+  /** The environment that commands get their variables from. Default: none. */
+  readonly env?: Environment
+  /** The functions of one run type never settle: the process should end. */
+  readonly onStuck?: (type: string) => void
 }
 
 /** Returns null in the sandbox, because nothing is asked of its simulated GitHub. */
@@ -113,11 +123,16 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   const { requestTimeoutMs } = store.outbox.rules
   const asking = { ...machine, fetch: globalThis.fetch, log, version, onAsked, onRenamed }
   const github = options.github ?? openGitHub(settings, { ...asking, requestTimeoutMs })
+  const door = { url: '' }
+  const work = await openWork(settings, { ...options, ...machine, store, url: () => door.url })
   const node = openNode({
     ...machine,
     ...nodeSettings(settings),
     ...{ store, log, metrics, ask: github, webhookSecrets: options.webhookSecrets },
     publishTo: github ?? openSandbox({ ...machine, log, version }),
+    engine: createEmbeddedEngine(machine.scheduler),
+    role: 'server',
+    work: work?.work ?? null,
   })
   const stopping = new AbortController()
   const http = openHttp(settings, options, {
@@ -136,14 +151,19 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     async listen() {
       await node.prepare()
       await listenOn(http, { host: settings.host, port: settings.port })
+      door.url = urlOf(http.server.address() as AddressInfo)
       await node.start()
-      return { url: urlOf(http.server.address() as AddressInfo) }
+      return { url: door.url }
     },
-    async close() {
+    async close(graceMs = 0) {
       stopping.abort()
+      // Commands still report over HTTP, and webhooks are still stored.
+      const cutOff = await node.stopWork(graceMs)
+      await work?.close()
       await http.close()
       await node.stop()
       await store.close()
+      return cutOff
     },
   }
 }
@@ -213,6 +233,7 @@ function nodeBeside(store: Store, settings: Settings, options: Parameters<typeof
     ...options,
     ...nodeSettings(settings),
     ...{ store, metrics: noMetrics, webhookSecrets: [], ask: github, publishTo: github },
+    ...{ engine: createEmbeddedEngine(options.scheduler), role: 'server', work: null },
   })
 }
 

@@ -12,6 +12,7 @@ import { createAuditNumbering } from './audit/number-rows.ts'
 import type { Clock } from './clock.ts'
 import type { Engine } from './engine.ts'
 import type { BudgetLimits } from './domain/outbox/budget.ts'
+import type { Run } from './domain/run.ts'
 import type { GitHub, GitHubCalls, GitHubConnection } from './github.ts'
 import type { CatchUpReport } from './intake/catch-up/catch-up-report.ts'
 import { createCatchUp, type CatchUp } from './intake/catch-up/catch-up.ts'
@@ -71,6 +72,11 @@ export interface NodeOptions {
   /** No other process works on this store, as on SQLite. So leases from before are free. */
   readonly isAlone: boolean
   readonly engine: Engine
+  /**
+   * A `server` is what holders reach: it processes webhooks and sweeps. A `worker` only executes
+   * and publishes; it sweeps while no server is active.
+   */
+  readonly role: 'server' | 'worker'
   /** What this node executes itself. Null: nothing. */
   readonly work: NodeWork | null
 }
@@ -104,7 +110,7 @@ export interface HoldfastNode {
 }
 
 export function openNode(options: NodeOptions): HoldfastNode {
-  const { store, clock, publishTo, ask } = options
+  const { store, clock, publishTo, ask, engine } = options
   const questions = publishTo && new GitHubQuestions({ github: publishTo, store, clock })
   const runs = createRuns({
     ...options,
@@ -138,15 +144,19 @@ export function openNode(options: NodeOptions): HoldfastNode {
     catchUp,
     publisher,
     checkIsOurs: published && openIsOurs(published),
-    prepare: () => store.upkeep.beat(),
+    prepare: () => (options.role === 'server' ? store.upkeep.beat() : store.upkeep.watch()),
     async start() {
       if (options.isAlone) {
         await store.outbox.takeOverLeases()
         runs.runsEnded(await store.runs.takeOverExecutors())
       }
-      const inOrder = [intake, ...background, atOnce(catchUp), ...publishing]
+      const inOrder =
+        options.role === 'server'
+          ? [intake, ...background, atOnce(catchUp), ...publishing]
+          : [...background, ...publishing]
       for (const loop of inOrder) loop.start()
-      work?.start()
+      if (work !== null) work.start()
+      else engine.listen([], { runAvailable: () => Promise.resolve(), runsLost: runs.lost })
     },
     stopWork: async (graceMs) => (await work?.stop(graceMs)) ?? 0,
     async catchUpOnce() {
@@ -163,7 +173,7 @@ export function openNode(options: NodeOptions): HoldfastNode {
       await work?.stop(0)
       await stopIntake()
       await Promise.all([...background, ...publishing, runs].map((part) => part.stop()))
-      await options.engine.stop()
+      await engine.stop()
     },
   }
 }
@@ -176,19 +186,17 @@ interface Loop {
 
 /** A new loop is added here, and runs in every node. */
 function backgroundLoops(options: NodeOptions, runs: RunsService): readonly Loop[] {
-  const { store, log, retention } = options
+  const { store, log, retention, role } = options
   const of = (loop: LoopName) => ({ store, log, scheduler: timersOf(options, loop) })
-  return [
-    createPulse(of('pulse')),
+  const serves = role === 'server'
+  const onSwept = (swept: readonly Run[]): void => runs.runsEnded(swept)
+  const shared = [
     createAuditNumbering(of('audit')),
-    createSweeper({
-      ...of('sweeper'),
-      serves: true,
-      onSwept: (swept) => runs.runsEnded(swept),
-    }),
-    atOnce(createPurger({ ...of('purger'), retention })),
+    createSweeper({ ...of('sweeper'), serves, onSwept }),
     atOnce(createReconciler(of('reconciler'))),
   ]
+  if (!serves) return shared
+  return [createPulse(of('pulse')), ...shared, atOnce(createPurger({ ...of('purger'), retention }))]
 }
 
 function openWork(options: NodeOptions, work: NodeWork, runs: RunsService): WorkLoop {

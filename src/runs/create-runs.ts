@@ -62,8 +62,8 @@ export interface RunsService extends Runs {
   claimCommitted(answer: ClaimAnswer): void
   /** Call only after the commit: these runs were ended or given back, not by their holder. */
   runsEnded(runs: readonly Run[]): void
-  /** Another process says that these runs may be lost, or that one of this type is available. */
-  lost(runIds: readonly string[]): void
+  /** Another process says that these runs may be lost. */
+  readonly lost: (runIds: readonly string[]) => void
   /** Asks GitHub to confirm the head; rejects when GitHub cannot be asked now. */
   checkHead(run: Run, fence: number): Promise<void>
   /** Resolves when no question to GitHub is open. */
@@ -113,9 +113,7 @@ class StoreRuns implements RunsService {
     for (const run of runs) this.#tellAvailable(run)
   }
 
-  lost(runIds: readonly string[]): void {
-    this.#holders.wake(runIds)
-  }
+  readonly lost = (runIds: readonly string[]): void => this.#holders.wake(runIds)
 
   #tellLost(runIds: readonly string[]): void {
     if (runIds.length === 0) return

@@ -61,4 +61,9 @@ export interface RunTypeSettings extends TriggerSettings, ExecutionSettings {
   readonly publish: PublishSettings
 }
 
+/** Whether a process with these settings executes runs itself. */
+export function executesRuns({ work, runs }: Pick<Settings, 'work' | 'runs'>): boolean {
+  return work && Object.values(runs).some(({ run }) => run !== 'remote')
+}
+
 export type PublishSettings = Omit<PublishRights, 'reserved'>

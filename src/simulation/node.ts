@@ -6,6 +6,7 @@ import type { SharedMemory } from '../open-store.ts'
 import type { GitHubConnection } from '../github.ts'
 import { createGitHub } from '../github/create-github.ts'
 import type { Intake } from '../intake/intake.ts'
+import { createEmbeddedEngine } from '../engines/embedded.ts'
 import { learnRename } from '../learn-rename.ts'
 import { noMetrics } from '../metrics.ts'
 import { openNode, type HoldfastNode } from '../node.ts'
@@ -166,6 +167,9 @@ export class SimulatedNode {
       webhookSecrets: [webhookSecret],
       ask: github,
       publishTo: github,
+      engine: createEmbeddedEngine(scheduler),
+      role: 'server',
+      work: null,
     })
   }
 }

@@ -81,10 +81,9 @@ class StoreWorkLoop implements WorkLoop {
 
   start(): void {
     const { engine, runs, types } = this.#options
-    if (types.size === 0) return
     engine.listen([...types.keys()], {
       runAvailable: ({ type }) => this.#lease(type),
-      runsLost: (runIds) => runs.lost(runIds),
+      runsLost: runs.lost,
     })
     this.#poll.start()
     void this.#poll.kick()

@@ -1,11 +1,4 @@
-/**
- * Runs a server until it gets a signal to stop.
- *
- *   starting ── listening ──▶ serving ── first signal ──▶ draining ── drained ──▶ exit 0
- *      └─────── first signal ───────────────────────────────▲  └── shutdownMs ──▶ exit 1
- *
- * Further signals change nothing while it drains. SIGKILL ends it at once.
- */
+/** Runs a server until it gets a signal to stop, or its work is stuck: see until-stopped.ts. */
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { App } from '../../compose.ts'
@@ -13,11 +6,12 @@ import type { OwnAccount } from '../../github.ts'
 import { serverSecrets } from '../../settings/data-folder/server-secrets.ts'
 import { describeChanges, describeSettings } from '../../settings/describe-settings.ts'
 import { loadSettings } from '../../settings/load-settings.ts'
-import type { Settings } from '../../settings/settings.ts'
+import { executesRuns, type Settings } from '../../settings/settings.ts'
 import { exitCodes } from '../failure.ts'
 import { printNote } from '../output/fit-text.ts'
 import { listenFailure } from './listen-failure.ts'
 import { makeLog, type Log } from './log.ts'
+import { drain, firstStopSignal } from './until-stopped.ts'
 import { madeSecretsText, permanentSandboxWarning, startedText } from './notices.ts'
 import { newFilesWarning, restoredLine } from '../database/restore-words.ts'
 import { storeFailure } from '../database/store-failure.ts'
@@ -33,19 +27,24 @@ const accountWaitMs = 2000
 
 export async function serve(world: World, request: ServeRequest): Promise<number> {
   const settings = await loadSettings({ ...request, env: world.env, cwd: world.cwd })
+  const { shutdownMs } = settings
   const log = makeLog(settings.logLevel, world.terminal)
   const stop = firstStopSignal(world)
+  const { promise: stuck, resolve: onStuck } = Promise.withResolvers<'stuck'>()
   try {
-    const starting = start(world, settings, log)
+    const starting = start(world, settings, log, () => onStuck('stuck'))
     const first = await Promise.race([starting, stop.signal])
     if (typeof first !== 'string') {
       world.terminal.out(`holdfast listening on ${first.url}\n`)
-      await stop.signal
+      await Promise.race([stop.signal, stuck])
     }
-    log.info({ signal: await stop.signal }, 'Stopping')
-    return await drain({ world, log, shutdownMs: settings.shutdownMs }, async () =>
-      (await starting).app.close(),
+    const why = await Promise.race([stop.signal, stuck])
+    log.info({ signal: why }, 'Stopping')
+    const exitCode = await drain(
+      { world, log, shutdownMs, executes: executesRuns(settings) },
+      async () => (await starting).app.close(shutdownMs),
     )
+    return why === 'stuck' ? exitCodes.failed : exitCode
   } finally {
     stop.removeHandler()
   }
@@ -57,7 +56,12 @@ interface Started {
 }
 
 /** The notice is printed last, so that a start that fails prints only its reason. */
-async function start(world: World, settings: Settings, log: Log): Promise<Started> {
+async function start(
+  world: World,
+  settings: Settings,
+  log: Log,
+  onStuck: () => void,
+): Promise<Started> {
   const secrets = await serverSecrets(settings, world.random)
   const { adminToken, webhookSecrets } = secrets
   const { clock, random, scheduler, version, terminal } = world
@@ -65,7 +69,10 @@ async function start(world: World, settings: Settings, log: Log): Promise<Starte
   if (await isNewDatabase(world, settings)) {
     printNote(terminal, permanentSandboxWarning(settings) ?? '')
   }
-  const composed = world.compose(settings, { ...machine, adminToken, webhookSecrets, log, version })
+  const composed = world.compose(settings, {
+    ...{ ...machine, adminToken, webhookSecrets, log, version, onStuck },
+    env: world.env,
+  })
   const app = await composed.catch((error: unknown) => {
     throw storeFailure(error, settings, world.env)
   })
@@ -117,43 +124,6 @@ async function accountOf({ scheduler }: World, app: App): Promise<OwnAccount | '
   const cancel = scheduler.after(accountWaitMs, () => resolve(null))
   try {
     return await Promise.race([app.ownAccount(), tooLate])
-  } finally {
-    cancel()
-  }
-}
-
-interface StopSignal {
-  readonly signal: Promise<string>
-  removeHandler(): void
-}
-
-function firstStopSignal(world: World): StopSignal {
-  const { promise, resolve } = Promise.withResolvers<string>()
-  return { signal: promise, removeHandler: world.onStopSignal(resolve) }
-}
-
-interface Draining {
-  readonly world: World
-  readonly log: Log
-  readonly shutdownMs: number
-}
-
-async function drain(
-  { world, log, shutdownMs }: Draining,
-  close: () => Promise<void>,
-): Promise<number> {
-  const { promise: tooLong, resolve } = Promise.withResolvers<'too long'>()
-  const cancel = world.scheduler.after(shutdownMs, () => resolve('too long'))
-  try {
-    if ((await Promise.race([close(), tooLong])) !== 'too long') {
-      log.info('Stopped')
-      return exitCodes.fine
-    }
-    log.error(
-      `Work was still going on after ${shutdownMs} ms (HOLDFAST_SHUTDOWN_MS), so it was cut off. ` +
-        'It is continued when its leases have ended',
-    )
-    return exitCodes.failed
   } finally {
     cancel()
   }

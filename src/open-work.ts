@@ -1,0 +1,68 @@
+/**
+ * Opens the executors that the settings name, for a process that executes runs itself. Used by the
+ * server and by `holdfast worker`.
+ */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { dirname } from 'node:path'
+import type { Log } from './log.ts'
+import { openExecutors } from './executors/open-executors.ts'
+import type { NodeWork } from './node.ts'
+import { openLeaseRenewal, type Machine } from './open-store.ts'
+import type { Environment } from './settings/environment.ts'
+import { publishRights } from './settings/run-types/publish-rights.ts'
+import type { Settings } from './settings/settings.ts'
+import type { Store } from './store.ts'
+
+export interface OpenWorkOptions extends Machine {
+  readonly store: Store
+  readonly log: Log
+  /** Where commands reach the HTTP API. Read when a command starts. */
+  readonly url: () => string
+  /** The environment that commands get their variables from. Default: none. */
+  readonly env?: Environment
+  readonly onStuck?: (type: string) => void
+}
+
+export interface OpenedWork {
+  readonly work: NodeWork
+  /** Ends what the executors still have, after the work has stopped. */
+  close(): Promise<void>
+}
+
+/** Null if this process executes nothing. */
+export async function openWork(
+  settings: Settings,
+  options: OpenWorkOptions,
+): Promise<OpenedWork | null> {
+  if (!settings.work) return null
+  const { store, random, log, onStuck = () => undefined } = options
+  const types = openExecutors(settings.runs, {
+    ...options,
+    publishRights: publishRights(settings),
+    confirmDelayMs: settings.confirmDelayMs,
+    codeVersion: codeVersionOf(settings.configFile),
+    folder: settings.configFile === null ? process.cwd() : dirname(settings.configFile),
+    env: options.env ?? {},
+    store,
+  })
+  if (types.size === 0) return null
+  const renewal = await openLeaseRenewal(settings, options)
+  // The machine, and which of its starts this is.
+  const worker = `${hostname()}/${random.bytes(4).toString('hex')}`
+  log.info({ types: [...types.keys()], worker }, 'Executing runs of these types')
+  return {
+    work: { types, worker, renewal, onStuck },
+    async close() {
+      await renewal?.stop()
+      await Promise.all([...types.values()].map(({ executor }) => executor.close()))
+    },
+  }
+}
+
+/** A later version of the config file may ask for other steps. */
+function codeVersionOf(configFile: string | null): string | null {
+  if (configFile === null) return null
+  return createHash('sha256').update(readFileSync(configFile)).digest('hex').slice(0, 12)
+}
