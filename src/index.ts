@@ -2,6 +2,7 @@
 export { defineConfig } from './config.ts'
 export type {
   ChannelConfig,
+  CommandConfig,
   Config,
   EventFilter,
   IncomingEvent,
@@ -24,7 +25,22 @@ export {
   StoreContendedError,
   StoreUnavailableError,
 } from './errors.ts'
+export { StopWork, type StopReason } from './executor.ts'
+export {
+  StepFailedError,
+  StepNotDone,
+  StepTimeoutError,
+  StepUsageError,
+} from './executors/handler/step-errors.ts'
 export type { Log } from './log.ts'
+export type {
+  HandlerResult,
+  RunContext,
+  RunHandler,
+  StepCall,
+  StepOptions,
+  StepWork,
+} from './run-handler.ts'
 export type { LeaseView } from './runs/runs.ts'
 export type { PublishedOutput } from './library/find-output.ts'
 export type { GitHubAccess } from './library/github-access.ts'

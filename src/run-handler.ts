@@ -2,7 +2,7 @@
  * A run handler: the function of a run type in `holdfast.config.ts`, and what it is given. These
  * are types for the person who writes one.
  */
-import type { Output } from './channels/own-output.ts'
+import type { Output, Published } from './channels/own-output.ts'
 import type { Verdict } from './domain/run.ts'
 import type { Log } from './log.ts'
 
@@ -63,17 +63,11 @@ export interface RunContext {
   /** Says in 1 to 100 characters how the work goes. It is shown in the comment. */
   status(text: string): Promise<void>
   /** Publishes something of the run's own on GitHub, once per name and round. */
-  publish(name: string, output: Output): Promise<PublishedOutput>
+  publish(name: string, output: Output): Promise<Published>
   /** Aborts when the work has to stop: superseded, cancelled, lost, timed out, shutting down. */
   readonly signal: AbortSignal
   /** Log lines with the run's id and type. */
   readonly log: Log
-}
-
-export interface PublishedOutput {
-  readonly deliveryId: string
-  /** It was published before under this name; nothing was done. */
-  readonly already: boolean
 }
 
 export type StepWork<T> = (call: StepCall) => T | Promise<T>

@@ -9,6 +9,12 @@ export type Output = {
   >
 }[ChannelName]
 
+export interface Published {
+  readonly deliveryId: string
+  /** True if it was already published under this name. Then nothing was done. */
+  readonly already: boolean
+}
+
 type CamelName<K> = K extends `${infer First}_${infer More}`
   ? `${First}${Capitalize<CamelName<More>>}`
   : K

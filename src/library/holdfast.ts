@@ -3,6 +3,7 @@
  * the run after it. A lease belongs to the gate that got it. It is renewed automatically from the
  * claim until `complete` or `close`.
  */
+import type { Published } from '../channels/own-output.ts'
 import type { ClaimReason } from '../domain/claim.ts'
 import type { Run } from '../domain/run.ts'
 import type { LeaseView } from '../runs/runs.ts'
@@ -100,11 +101,7 @@ export interface Gate {
   publish(name: string, output: Output): Promise<Published | null>
 }
 
-export interface Published {
-  readonly deliveryId: string
-  /** True if it was already published under this name. Then nothing was done. */
-  readonly already: boolean
-}
+export type { Published } from '../channels/own-output.ts'
 
 const hidden = [
   'leaseHash',

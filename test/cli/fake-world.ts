@@ -94,7 +94,7 @@ export class FakeWorld implements World {
   }
 
   listen: App['listen'] = () => Promise.resolve({ url: 'http://127.0.0.1:8787' })
-  close: App['close'] = () => Promise.resolve()
+  close: App['close'] = () => Promise.resolve(0)
   ownAccount: App['ownAccount'] = () => Promise.resolve(null)
   restoreNote: App['restoreNote'] = () => Promise.resolve(null)
 
@@ -107,7 +107,7 @@ export class FakeWorld implements World {
       close: async () => {
         this.closes++
         this.closing.resolve(undefined)
-        await this.close()
+        return await this.close()
       },
     }
     return Promise.resolve(app as App)

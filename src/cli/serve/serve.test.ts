@@ -256,13 +256,13 @@ describe('a server that starts', () => {
 describe('stopping', () => {
   test('a second signal changes nothing while it drains (scenario 60)', async () => {
     const { world, exit } = await serving()
-    const drained = Promise.withResolvers<undefined>()
+    const drained = Promise.withResolvers<number>()
     world.close = () => drained.promise
     world.stop('SIGTERM')
     await world.closing.promise
     world.stop('SIGTERM')
     world.stop('SIGINT')
-    drained.resolve(undefined)
+    drained.resolve(0)
     expect(await exit).toBe(0)
     expect(world.closes).toBe(1)
   })
