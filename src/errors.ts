@@ -67,6 +67,12 @@ export function runNotFound(runId: string): NotFoundError {
   })
 }
 
+export function stepNotFound(runId: string, name: string): NotFoundError {
+  return new NotFoundError('step_not_found', `run ${runId} has no step "${name}" in this round`, {
+    hint: 'A step exists after its holder has begun it. Check the name and the run.',
+  })
+}
+
 export function deliveryNotFound(id: string): NotFoundError {
   return new NotFoundError('delivery_not_found', `there is no delivery ${id}`, {
     hint: 'It may be past its retention. List what there is with GET /v1/deliveries.',

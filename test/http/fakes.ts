@@ -45,6 +45,7 @@ export const theRun: Run = {
   orderAt: null,
   lastEventAt: null,
   rerunWanted: false,
+  asked: false,
   claimFence: 7,
   reports: [],
   anchorPer: 'subject',
