@@ -41,6 +41,10 @@ export interface HeldRun {
   readonly actor: string
   /** Aborts when the work has to stop. Its reason is a StopWork. */
   readonly signal: AbortSignal
+  /** Null while the work may go on. */
+  readonly stoppedBy: StopReason | null
+  /** How long the lease is still live, by the monotonic clock. */
+  liveMs(): number
   /** Throws the reason of the signal once it has aborted. */
   checkHeld(): void
   /**

@@ -47,6 +47,12 @@ export interface RunStore {
   cancel(runId: string, actor: string, idempotencyKey: IdempotencyKey | null): Promise<Run>
   /** A person asks for a rerun: starts the next round, now or when this one ends. */
   rerun(runId: string, actor: string, idempotencyKey: IdempotencyKey | null): Promise<ClaimAnswer>
+  /** Writes to the audit how the command of a run ended, whatever became of the run. */
+  noteCommandEnd(
+    runId: string,
+    actor: string,
+    data: Readonly<Record<string, unknown>>,
+  ): Promise<void>
   /** A status line from the holder; the last one is always shown. */
   reportStatus(request: ReportRequest, idempotencyKey: IdempotencyKey | null): Promise<Run>
 

@@ -1,5 +1,6 @@
 /** The end of a run whose work threw something, which need not be an Error. */
 import type { Completion } from '../domain/completion.ts'
+import { HoldfastError } from '../errors.ts'
 import { hideSecrets } from '../texts/hide-secrets.ts'
 
 const textMax = 20_000
@@ -16,9 +17,14 @@ function codeOf(thrown: unknown): string {
 
 /** What a person reads about it. A thrown value that is no Error is shown as JSON. */
 export function textOf(thrown: unknown): string {
-  const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : valueText(thrown)
+  const text = thrown instanceof Error ? errorText(thrown) : valueText(thrown)
   // The store takes no NUL and no half of a character.
   return hideSecrets(text.slice(0, textMax).replaceAll('\0', '').toWellFormed())
+}
+
+function errorText(error: Error): string {
+  if (!(error instanceof HoldfastError)) return `${error.name}: ${error.message}`
+  return error.hint === undefined ? error.message : `${error.message}. ${error.hint}`
 }
 
 function valueText(thrown: unknown): string {

@@ -69,13 +69,17 @@ export class LeasedRun implements HeldRun {
     return aborted && reason instanceof StopWork ? reason.code : null
   }
 
+  liveMs(): number {
+    return Math.max(0, this.#liveUntilMs - this.#options.clock.monotonicMs())
+  }
+
   checkHeld(): void {
     this.signal.throwIfAborted()
   }
 
   async ensureLive(): Promise<void> {
     this.checkHeld()
-    if (this.#options.clock.monotonicMs() < this.#liveUntilMs) return
+    if (this.liveMs() > 0) return
     await this.lease.renewNow()
     this.checkHeld()
   }

@@ -25,6 +25,7 @@ import {
   runAhead,
   subjectsOf,
 } from '../verbs/runs/list-runs.ts'
+import { noteCommandEnd } from '../verbs/runs/note-command-end.ts'
 import { reportStatus } from '../verbs/runs/report-status.ts'
 import type { SqlBatches } from './sql-batches.ts'
 import type { VerbRunner } from './verb-runner.ts'
@@ -142,6 +143,14 @@ export class SqlRuns implements port.RunStore {
     return this.#runner.withKeyInTurn(request.runId, idempotencyKey, () =>
       reportStatus(this.#context, request),
     )
+  }
+
+  noteCommandEnd(
+    runId: string,
+    actor: string,
+    data: Readonly<Record<string, unknown>>,
+  ): Promise<void> {
+    return this.#runner.transact(() => noteCommandEnd(this.#context, runId, actor, data))
   }
 
   get(id: string): Promise<Run | null> {

@@ -1,0 +1,17 @@
+/** Writes to the audit how the command of a run ended. The run itself is not changed. */
+import { runNotFound } from '../../../errors.ts'
+import type { Verb } from '../../sql.ts'
+import { insertAudit } from '../../tables/audit-table.ts'
+import { selectRun } from '../../tables/run-table.ts'
+import type { VerbContext } from '../context.ts'
+
+export function* noteCommandEnd(
+  context: VerbContext,
+  runId: string,
+  actor: string,
+  data: Readonly<Record<string, unknown>>,
+): Verb<void> {
+  const run = yield* selectRun(runId)
+  if (run === null) throw runNotFound(runId)
+  yield* insertAudit({ type: 'run.command_ended', actor, runId, data }, run.fence, context.now())
+}
