@@ -127,16 +127,25 @@ export class KeptLease {
     return answer
   }
 
+  /** Until the next renewal, or until the run may be lost. */
+  async #wait(fence: number, ms: number): Promise<void> {
+    const { runs, scheduler, runId } = this.#options
+    const signal = this.#done.signal
+    await runs.untilLost({ runId, fence }, ms, signal)
+    // Our own completion ends the hold, too.
+    if (this.#finishing) await delay(scheduler, ms, signal)
+  }
+
   async #renew(): Promise<void> {
-    const { runs, scheduler, log, runId, leaseMs, renewAtOnce } = this.#options
+    const { scheduler, log, runId, leaseMs, renewAtOnce } = this.#options
     const signal = this.#done.signal
     const waitMs = Math.floor(leaseMs / 3)
     if (renewAtOnce) await delay(scheduler, 0, signal)
-    else await runs.untilLost({ runId, fence: this.fence }, waitMs, signal)
+    else await this.#wait(this.fence, waitMs)
     while (!signal.aborted) {
       try {
         const { fence } = await this.renewNow()
-        await runs.untilLost({ runId, fence }, waitMs, signal)
+        await this.#wait(fence, waitMs)
       } catch (error) {
         if (error instanceof ConflictError && !this.#finishing) {
           this.lose(error)
