@@ -7,10 +7,8 @@ import type { FastifyBaseLogger } from 'fastify'
 import { createAuditFeed } from './audit/feed.ts'
 import { runDoctor } from './doctor/doctor.ts'
 import { SetupError } from './errors.ts'
-import type { PublishingRules } from './domain/outbox/schedule.ts'
-import type { GitHubConnection, OwnAccount } from './github.ts'
-import { createGitHub } from './github/create-github.ts'
-import type { OnRenamed } from './github/repository-place.ts'
+import { connect, nodeSettings, openGitHub, type ConnectOptions } from './connect.ts'
+import type { OwnAccount } from './github.ts'
 import { FailedAccess } from './http/access/failed-access.ts'
 import { hostCheck } from './http/access/host-check.ts'
 import { tokenToucher } from './http/access/token-touch.ts'
@@ -20,27 +18,16 @@ import type { CatchUpReport } from './intake/catch-up/catch-up-report.ts'
 import { createEmbeddedEngine } from './engines/embedded.ts'
 import { openWork } from './open-work.ts'
 import type { Environment } from './settings/environment.ts'
-import { learnRename } from './learn-rename.ts'
-import type { Log } from './log.ts'
-import {
-  givenMachine,
-  inspectDatabase,
-  openStore,
-  systemMachine,
-  type OpenStoreOptions,
-  type Machine,
-} from './open-store.ts'
+import { inspectDatabase, type Machine } from './open-store.ts'
 import { noMetrics } from './metrics.ts'
 import { openNode, type HoldfastNode } from './node.ts'
 import type { RestoreNote } from './store/outbox-store.ts'
-import { createPrometheusMetrics } from './metrics/prometheus.ts'
 import type { CheckIsOurs } from './outbox/is-ours.ts'
 import type { Runs } from './runs/runs.ts'
 import { openSandbox } from './sandbox.ts'
 import { hashSecret } from './secrets.ts'
 import { budgetLimits } from './settings/run-types/publishing-rules.ts'
 import { publishRights } from './settings/run-types/publish-rights.ts'
-import { runPolicy } from './settings/run-types/run-policy.ts'
 import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
 
@@ -60,69 +47,19 @@ export interface App {
   close(graceMs?: number): Promise<number>
 }
 
-export interface ComposeOptions extends Partial<Machine> {
+export interface ComposeOptions extends ConnectOptions {
   readonly adminToken: string
   readonly webhookSecrets: readonly string[]
   readonly log: FastifyBaseLogger
-  readonly version: string
-  /** Used instead of the GitHub that the settings name. */
-  readonly github?: GitHubConnection
-  /** Overrides the settings and the defaults. */
-  readonly publishing?: Partial<PublishingRules>
   /** The environment that commands get their variables from. Default: none. */
   readonly env?: Environment
   /** The functions of one run type never settle: the process should end. */
   readonly onStuck?: (type: string) => void
 }
 
-/** Returns null in the sandbox, because nothing is asked of its simulated GitHub. */
-export function openGitHub(
-  settings: Settings,
-  options: Machine & {
-    readonly fetch: typeof globalThis.fetch
-    readonly log: Log
-    readonly version: string
-    readonly onAsked?: (kind: string) => void
-    readonly onRenamed?: OnRenamed
-    readonly requestTimeoutMs?: number
-  },
-): GitHubConnection | null {
-  const { mode, githubAppId: appId, githubPrivateKey: privateKey, githubToken: token } = settings
-  if (mode === 'sandbox') return null
-  const { publicUrl, githubApiUrl: apiUrl } = settings
-  const app = appId !== null && privateKey !== null ? { appId, privateKey } : null
-  return createGitHub({
-    ...options,
-    apiUrl,
-    publicUrl,
-    events: eventsOf(settings),
-    credentials: app ?? { token: token ?? '' },
-  })
-}
-
-/** The events that GitHub must send, so that the run types start, and end when a pull is closed. */
-function eventsOf({ runs }: Settings): readonly string[] {
-  const named = Object.values(runs).flatMap(({ on, rerunOn }) => Object.keys({ ...on, ...rerunOn }))
-  const closes = named.some((name) => /^(pull_request|issue_comment)/.test(name))
-  return [...new Set([...(closes ? ['pull_request'] : []), ...named])]
-}
-
 export async function compose(settings: Settings, options: ComposeOptions): Promise<App> {
-  const machine = { ...systemMachine, ...givenMachine(options) }
   const { log, version } = options
-  const metrics = createPrometheusMetrics()
-  const publishing = options.publishing ?? {}
-  const store = await openServedStore(settings, { ...machine, metrics, publishing, log })
-  metrics.watch(store, budgetLimits(settings))
-  const onAsked = (kind: string): void => metrics.githubAsked(kind)
-  const onRenamed = (githubId: number, newName: string, nameUntilNow: string): void => {
-    learnRename(store, githubId, newName, nameUntilNow, 'github').catch((error: unknown) => {
-      log.warn({ err: error, repo: newName }, 'Could not store the new name of a repository')
-    })
-  }
-  const { requestTimeoutMs } = store.outbox.rules
-  const asking = { ...machine, fetch: globalThis.fetch, log, version, onAsked, onRenamed }
-  const github = options.github ?? openGitHub(settings, { ...asking, requestTimeoutMs })
+  const { machine, store, metrics, github } = await connect(settings, options)
   const door = { url: '' }
   const work = await openWork(settings, { ...options, ...machine, store, url: () => door.url })
   const node = openNode({
@@ -151,9 +88,10 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     async listen() {
       await node.prepare()
       await listenOn(http, { host: settings.host, port: settings.port })
-      door.url = urlOf(http.server.address() as AddressInfo)
+      const address = http.server.address() as AddressInfo
+      door.url = urlOf(reachable(address))
       await node.start()
-      return { url: door.url }
+      return { url: urlOf(address) }
     },
     async close(graceMs = 0) {
       stopping.abort()
@@ -165,19 +103,6 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
       await store.close()
       return cutOff
     },
-  }
-}
-
-/** The settings that a node needs. */
-function nodeSettings(settings: Settings) {
-  return {
-    types: settings.runs,
-    leaseMs: settings.leaseMs,
-    retention: settings.retention,
-    limits: budgetLimits(settings),
-    imageHosts: settings.imageHosts ?? [],
-    isAlone: settings.database.kind === 'sqlite',
-    policyOf: (type: string, kind: 'pull_request' | 'job') => runPolicy(settings, type, kind),
   }
 }
 
@@ -262,33 +187,10 @@ function checkerOf({ checkIsOurs }: HoldfastNode): CheckIsOurs {
   })
 }
 
-async function openServedStore(settings: Settings, options: OpenStoreOptions): Promise<Store> {
-  const store = await openStore(settings, { ...options, exclusive: true })
-  try {
-    await refuseOtherMode(store, settings)
-    return store
-  } catch (error) {
-    await store.close()
-    throw error
-  }
-}
-
-/** The runs of a sandbox never reached GitHub. A live server would believe that they had. */
-async function refuseOtherMode(store: Store, settings: Settings): Promise<void> {
-  const mode = await store.upkeep.recordMode(settings.mode)
-  if (mode === settings.mode) return
-  if (mode === 'sandbox') {
-    const message = 'This database is a sandbox, but the settings are for the real GitHub'
-    throw new SetupError('store_mode', message, {
-      hint: 'Use a new database: set another HOLDFAST_DATA_DIR or HOLDFAST_DATABASE_URL.',
-    })
-  }
-  throw new SetupError(
-    'store_mode',
-    'This database was used with the real GitHub, but the settings are for a sandbox: GitHub ' +
-      'credentials or GITHUB_WEBHOOK_SECRET are not set',
-    { hint: 'Set them, or use a new database for the sandbox: --data-dir ./sandbox.' },
-  )
+/** For programs on this machine: a server that listens everywhere is reached by loopback. */
+function reachable(listening: AddressInfo): AddressInfo {
+  const loopback = { '0.0.0.0': '127.0.0.1', '::': '::1' }[listening.address]
+  return { ...listening, address: loopback ?? listening.address }
 }
 
 function urlOf({ address, family, port }: AddressInfo): string {

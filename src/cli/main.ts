@@ -27,9 +27,10 @@ function realWorld(): World {
       }
     },
     compose: async (...args) => (await import('../compose.ts')).compose(...args),
+    composeWorker: async (...args) => (await import('../compose-worker.ts')).composeWorker(...args),
     openStore: async (...args) => (await import('../open-store.ts')).openStore(...args),
     inspectDatabase: async (...args) => (await import('../open-store.ts')).inspectDatabase(...args),
-    openGitHub: async (...args) => (await import('../compose.ts')).openGitHub(...args),
+    openGitHub: async (...args) => (await import('../connect.ts')).openGitHub(...args),
     checkIsOursBeside: async (...args) =>
       (await import('../compose.ts')).checkIsOursBeside(...args),
     catchUpBeside: async (...args) => (await import('../compose.ts')).catchUpBeside(...args),

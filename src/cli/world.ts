@@ -3,7 +3,9 @@
  * it. Code that opens a store or a server is loaded only if a command needs it, so that `--help` is
  * quick.
  */
-import type { catchUpBeside, checkIsOursBeside, compose, openGitHub } from '../compose.ts'
+import type { catchUpBeside, checkIsOursBeside, compose } from '../compose.ts'
+import type { composeWorker } from '../compose-worker.ts'
+import type { openGitHub } from '../connect.ts'
 import type { backupDatabase, inspectDatabase, openStore } from '../open-store.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../random.ts'
@@ -23,6 +25,7 @@ export interface World {
   /** Calls the handler for every stop signal. Returns a function that removes the handler. */
   onStopSignal(handler: (signal: string) => void): () => void
   readonly compose: typeof compose
+  readonly composeWorker: typeof composeWorker
   readonly openStore: typeof openStore
   readonly inspectDatabase: typeof inspectDatabase
   readonly backupDatabase: typeof backupDatabase

@@ -13,12 +13,13 @@ export function addServeCommand(
     .summary('receive webhooks and serve the HTTP API')
     .description(
       'Receives GitHub webhooks at /webhooks/github and makes one run of each. Serves the HTTP ' +
-        'API, through which workers in any language claim, lease and finish runs. Shows their ' +
-        'progress and results on GitHub. Does not execute runs itself. Logs to standard error: ' +
+        'API, through which workers in any language claim, lease and finish runs. Executes the ' +
+        'runs of types that the config file gives a function or a command. Shows progress and ' +
+        'results on GitHub. Logs to standard error: ' +
         'readable on a terminal, JSON otherwise. Once ready, prints the address it listens on ' +
         'to standard output. Stops cleanly on SIGTERM and SIGINT.',
     )
-    .option('--no-work', 'execute no runs in this process (this version never does)')
+    .option('--no-work', 'execute no runs in this process')
   addSettingFlags(command)
     .addHelpText(
       'after',
