@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import type { Log } from './log.ts'
+import { createCommands } from './executors/command/commands.ts'
 import { openExecutors } from './executors/open-executors.ts'
 import type { NodeWork } from './node.ts'
 import { openLeaseRenewal, type Machine } from './open-store.ts'
@@ -45,6 +46,8 @@ export async function openWork(
     codeVersion: codeVersionOf(settings.configFile),
     folder: settings.configFile === null ? process.cwd() : dirname(settings.configFile),
     env: options.env ?? {},
+    // Its process starts with the first command.
+    commands: createCommands(options),
     store,
   })
   if (types.size === 0) return null

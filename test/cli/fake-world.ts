@@ -113,6 +113,8 @@ export class FakeWorld implements World {
     return Promise.resolve(app as App)
   }
 
+  composeWorker: World['composeWorker'] = () => Promise.reject(new Error('there is no worker'))
+
   openStore: World['openStore'] = () => {
     this.storesOpen++
     const store: StorePart<{ tokens: 'create' }> & Pick<Store, 'close'> = {

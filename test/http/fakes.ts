@@ -202,8 +202,10 @@ function fakeRuns(state: State): Runs {
       change('lease', request, actor, once)
       if (request.worker === 'idle') await held(state, request.signal)
       const { lease, runToken: token } = claimed
-      return request.worker === 'idle' ? null : { run: theRun, lease, runToken: token }
+      return request.worker === 'idle' ? null : { run: theRun, lease, runToken: token, steps: [] }
     },
+    leaseMany: () => Promise.resolve([]),
+    untilLost: () => Promise.resolve(),
     async heartbeat(request, actor, once) {
       find(request.runId)
       change('heartbeat', request, actor, once)
