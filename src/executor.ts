@@ -14,8 +14,6 @@ export interface Executor {
   execute(held: HeldRun): Promise<WorkEnd>
   /** How long work may take to stop after the signal aborted. If it goes on then, it is stuck. */
   readonly stopMsMax: number
-  /** Ends what is still there, at the end of the process. */
-  close(): Promise<void>
 }
 
 /**

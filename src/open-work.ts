@@ -39,6 +39,8 @@ export async function openWork(
 ): Promise<OpenedWork | null> {
   if (!settings.work) return null
   const { store, random, log, onStuck = () => undefined } = options
+  // Its process starts with the first command.
+  const commands = createCommands(options)
   const types = openExecutors(settings.runs, {
     ...options,
     publishRights: publishRights(settings),
@@ -46,9 +48,7 @@ export async function openWork(
     codeVersion: codeVersionOf(settings.configFile),
     folder: settings.configFile === null ? process.cwd() : dirname(settings.configFile),
     env: options.env ?? {},
-    // Its process starts with the first command.
-    commands: createCommands(options),
-    store,
+    ...{ store, commands },
   })
   if (types.size === 0) return null
   const renewal = await openLeaseRenewal(settings, options)
@@ -59,7 +59,7 @@ export async function openWork(
     work: { types, worker, renewal, onStuck },
     async close() {
       await renewal?.stop()
-      await Promise.all([...types.values()].map(({ executor }) => executor.close()))
+      await commands.close()
     },
   }
 }

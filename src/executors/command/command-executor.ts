@@ -45,7 +45,6 @@ export function commandExecutor(
   return {
     stopMsMax,
     execute: (held) => withFiles(held, options, (files) => execute(config, held, files, options)),
-    close: () => options.commands.close(),
   }
 }
 

@@ -31,11 +31,7 @@ export interface HandlerOptions {
 }
 
 export function handlerExecutor(handler: RunHandler, options: HandlerOptions): Executor {
-  return {
-    stopMsMax,
-    execute: (held) => execute(handler, held, options),
-    close: () => Promise.resolve(),
-  }
+  return { stopMsMax, execute: (held) => execute(handler, held, options) }
 }
 
 async function execute(
