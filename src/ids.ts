@@ -2,6 +2,7 @@
  * Our own ids: a prefix that says what the id names, the time in ten characters, then 80 random
  * bits. As plain bytes they sort by time, so both databases compare them by bytes.
  */
+import { createHash } from 'node:crypto'
 import type { Random } from './random.ts'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
@@ -23,4 +24,17 @@ export function makeIdFloor(prefix: IdPrefix, nowMs: number): string {
     remaining = Math.floor(remaining / 32)
   }
   return `${prefix}_${time}`
+}
+
+/**
+ * The key of a step: the same in every attempt of its round, so that another system can recognise a
+ * repeat by it.
+ */
+export function stepKey(step: {
+  readonly runId: string
+  readonly round: number
+  readonly name: string
+}): string {
+  const identity = JSON.stringify([step.runId, step.round, step.name])
+  return `step_${createHash('sha256').update(identity).digest('base64url').slice(0, 32)}`
 }

@@ -11,12 +11,16 @@ import { hashSecret, leaseToken, makeSecret, runToken } from '../secrets.ts'
 import type {
   ClaimAnswer,
   CompleteRequest,
+  DecidedStep,
+  DecideStepRequest,
   HeartbeatAnswer,
   LeaseAnswer,
   IdempotencyKey,
   Page,
   Paged,
   RunFilter,
+  StepAnswer,
+  StepRequest,
   Store,
 } from '../store.ts'
 import { withRepository } from './callers-repository.ts'
@@ -231,6 +235,22 @@ class StoreRuns implements RunsService {
     return run
   }
 
+  async actOnStep(request: StepRequest): Promise<StepAnswer> {
+    const answer = await this.#options.store.steps.act(request)
+    // Its holder has lost the run, and may wait in a heartbeat.
+    if (answer.reply === 'held') this.#holders.wake([request.runId])
+    return answer
+  }
+
+  async decideStep(
+    request: DecideStepRequest,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<DecidedStep> {
+    const decided = await this.#options.store.steps.decide(request, idempotencyKey ?? null)
+    this.#workers.wakeOne(decided.run.type)
+    return decided
+  }
+
   async cancel(runId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<Run> {
     const run = await this.#options.store.runs.cancel(runId, actor, idempotencyKey ?? null)
     this.runsEnded([run])
@@ -289,9 +309,10 @@ function claimedView(answer: ClaimAnswer): Claimed {
   }
 }
 
-function leasedView({ run, lease }: LeaseAnswer): Leased {
+function leasedView({ run, lease, steps }: LeaseAnswer): Leased {
   return {
     run,
+    steps,
     lease: { token: leaseToken(lease.secret), expiresAt: lease.expiresAt },
     runToken: runToken(run.id, lease.secret),
   }

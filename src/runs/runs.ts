@@ -6,7 +6,18 @@
 import type { ClaimReason } from '../domain/claim.ts'
 import type { LeaseToken, Outcome, Run, Verdict } from '../domain/run.ts'
 import type { TokenLimits } from '../domain/token-limits.ts'
-import type { HeartbeatAnswer, IdempotencyKey, Page, Paged, RunFilter } from '../store.ts'
+import type { Step } from '../domain/step.ts'
+import type {
+  DecidedStep,
+  DecideStepRequest,
+  HeartbeatAnswer,
+  IdempotencyKey,
+  Page,
+  Paged,
+  RunFilter,
+  StepAnswer,
+  StepRequest,
+} from '../store.ts'
 
 export interface Runs {
   claim(request: ClaimRequest, actor: string, idempotencyKey?: IdempotencyKey): Promise<Claimed>
@@ -33,6 +44,10 @@ export interface Runs {
     actor: string,
     idempotencyKey?: IdempotencyKey,
   ): Promise<Run>
+  /** What a holder does with a step of its run: see domain/step.ts. */
+  actOnStep(request: StepRequest): Promise<StepAnswer>
+  /** A person's decision about a held step. Its run waits for a worker again. */
+  decideStep(request: DecideStepRequest, idempotencyKey?: IdempotencyKey): Promise<DecidedStep>
   cancel(runId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<Run>
   rerun(runId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<Claimed>
   get(runId: string): Promise<Run>
@@ -129,6 +144,8 @@ export interface Leased {
   readonly run: Run
   readonly lease: LeaseView
   readonly runToken: string
+  /** The steps of its round so far. */
+  readonly steps: readonly Step[]
 }
 
 export interface HeartbeatRequest {

@@ -14,10 +14,11 @@ import type { Intake } from '../../src/intake/intake.ts'
 import { isSignedBy } from '../../src/intake/events/signature.ts'
 import type { ClaimRequest, Runs } from '../../src/runs/runs.ts'
 import { hashSecret, leaseToken, runToken } from '../../src/secrets.ts'
-import type { IdempotencyKey, StoredToken } from '../../src/store.ts'
+import type { IdempotencyKey, StepAnswer, StoredToken } from '../../src/store.ts'
 import type { Refusals } from '../../src/store/token-store.ts'
 import { startedAt, theRunId } from './fake-facts.ts'
 import { fakeOutbox } from './fake-outbox.ts'
+import { fakeSteps, fakeStepVerbs, theStep } from './fake-steps.ts'
 import { fakeTokens } from './fake-tokens.ts'
 
 export { startedAt, theRunId }
@@ -45,6 +46,7 @@ export const theRun: Run = {
   orderAt: null,
   lastEventAt: null,
   rerunWanted: false,
+  asked: false,
   claimFence: 7,
   reports: [],
   anchorPer: 'subject',
@@ -142,6 +144,8 @@ export interface Fakes {
   repositoryGithubId: number | null
   /** The only run in the store; tests replace it. */
   run: Run
+  /** What the store answers about a step, and the only step that it has; tests replace it. */
+  stepAnswer: StepAnswer
   /** If set, every verb of the runs and the store rejects with it. */
   failure: Error | null
   /** If set, the long-poll verbs wait until their signal fires. */
@@ -160,6 +164,7 @@ export function makeFakes(): Fakes {
     subjectScope: null,
     repositoryGithubId: null,
     run: theRun,
+    stepAnswer: { reply: 'began', step: theStep },
     failure: null,
     holds: false,
     holding: Promise.withResolvers(),
@@ -201,7 +206,9 @@ function fakeRuns(state: State): Runs {
       change('lease', request, actor, once)
       if (request.worker === 'idle') await held(state, request.signal)
       const { lease, runToken: token } = claimed
-      return request.worker === 'idle' ? null : { run: theRun, lease, runToken: token }
+      return request.worker === 'idle'
+        ? null
+        : { run: theRun, lease, runToken: token, steps: [theStep] }
     },
     async heartbeat(request, actor, once) {
       find(request.runId)
@@ -229,6 +236,7 @@ function fakeRuns(state: State): Runs {
       change('rerun', { runId }, actor, once)
       return claimed
     },
+    ...fakeStepVerbs(state),
     get: async (runId) => find(runId),
     async list(filter) {
       if (state.failure !== null) throw state.failure
@@ -277,6 +285,7 @@ function fakeStore(state: State): HttpStore {
   }
   return {
     outbox: fakeOutbox(state),
+    steps: fakeSteps(state),
     now: () => startedAt,
     upkeep: { servedAt: async () => startedAt },
     tokens: fakeTokens(state),
