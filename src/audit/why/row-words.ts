@@ -19,6 +19,7 @@ import {
   textOf,
   workerWords,
 } from './names.ts'
+import { stepRowWords } from './step-words.ts'
 import { becauseWords, eventOfRow, eventWords } from './webhook-words.ts'
 
 /** What a row is about, as far as it is known. */
@@ -34,13 +35,18 @@ type Words = (row: AuditRow, about: RowAbout) => string
 
 export function rowWords(row: AuditRow, about: RowAbout): string {
   const { type } = row
+  if (isOfStep(type)) return stepRowWords[type](row, about)
   return isOfDelivery(type) ? deliveryRowWords[type](row, about) : words[type](row, about)
 }
 
-const isOfDelivery = (type: AuditType): type is keyof typeof deliveryRowWords =>
-  Object.hasOwn(deliveryRowWords, type)
+type DeliveryType = keyof typeof deliveryRowWords
+type StepType = keyof typeof stepRowWords
 
-const words: Readonly<Record<Exclude<AuditType, keyof typeof deliveryRowWords>, Words>> = {
+const isOfDelivery = (type: AuditType): type is DeliveryType =>
+  Object.hasOwn(deliveryRowWords, type)
+const isOfStep = (type: AuditType): type is StepType => Object.hasOwn(stepRowWords, type)
+
+const words: Readonly<Record<Exclude<AuditType, DeliveryType | StepType>, Words>> = {
   'webhook.received': arrival,
   'webhook.duplicate': () => 'GitHub sent this event again; nothing was done twice',
   'webhook.ignored': (row) => `${arrival(row)}: nothing was started, because ${because(row)}`,
@@ -56,6 +62,10 @@ const words: Readonly<Record<Exclude<AuditType, keyof typeof deliveryRowWords>, 
   'run.leased': (row, { run }) => `${worker(row)} took ${name(row, run)}${tryOf(row)}`,
   'run.released': (row, { run }) =>
     `${worker(row)} gave ${name(row, run)} back; it waits for the next worker`,
+  'run.command_ended': (row, { run }) => {
+    const code = numberOf(row, 'exit_code')
+    return `The command of ${name(row, run)} ended${code === null ? '' : ` with ${code}`}`
+  },
   'run.dequeued': (row, { run }) =>
     `${name(row, run)} is next in line and waits for a worker${why(row)}`,
   'run.heartbeat_lost': (row, { run }) =>
@@ -282,6 +292,7 @@ const failures: Readonly<Record<string, string>> = {
   timeout: 'it did not finish in time',
   worker_lost: 'whoever had claimed it was silent for too long',
   attempts_exhausted: 'too many workers were lost',
+  step_unresolved: 'nobody decided about its held step in time',
 }
 
 /** Our own reasons are in our words, with readable times. Other reasons are quoted. */
