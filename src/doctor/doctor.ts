@@ -10,7 +10,14 @@ import type { OutboxStore } from '../store/outbox-store.ts'
 import { budgetLimits } from '../settings/run-types/publishing-rules.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store, StorePart } from '../store.ts'
-import { checkCatchUp, checkInbox, checkLostLeases, checkOverdue, checkPending } from './backlog.ts'
+import {
+  checkCatchUp,
+  checkInbox,
+  checkLostLeases,
+  checkOverdue,
+  checkPending,
+  checkUndecided,
+} from './backlog.ts'
 import {
   checkAdminToken,
   checkConfigFile,
@@ -27,7 +34,12 @@ import { checkDatabase, checkServed, checkStoreMode } from './store.ts'
 
 const lostLeasesRead = 100
 
-export type DoctorStore = StorePart<{ upkeep: 'vitals'; audit: 'list'; inbox: 'backlog' }> &
+export type DoctorStore = StorePart<{
+  upkeep: 'vitals'
+  runs: 'countActive'
+  audit: 'list'
+  inbox: 'backlog'
+}> &
   Pick<Store, 'now'> & {
     readonly outbox: Pick<OutboxStore, 'backlog' | 'budgets' | 'authors' | 'rules'>
     readonly catchUp: Pick<CatchUpStore, 'backlog'>
@@ -82,6 +94,13 @@ function storeChecks({ settings, store }: DoctorOptions): readonly Check[] {
           ...checkPending(vitals, now),
           ...checkOverdue(vitals),
         ]
+      },
+    },
+    {
+      name: 'runs.waiting',
+      run: async () => {
+        const open = await store()
+        return open === null ? [] : checkUndecided((await open.runs.countActive()).waiting)
       },
     },
     {
