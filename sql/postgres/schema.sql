@@ -367,6 +367,7 @@ CREATE TABLE run (
   scope text COLLATE "C" NOT NULL DEFAULT ''::text,
   token_id text COLLATE "C",
   token_until bigint,
+  asked bigint NOT NULL DEFAULT 0,
   CONSTRAINT run_pkey PRIMARY KEY (id),
   CONSTRAINT run_counts_from_one CHECK (((attempt >= 1) AND (round >= 1) AND (fence >= 1))),
   CONSTRAINT run_ended_has_time CHECK (((finished_at IS NULL) = (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text])))),
@@ -376,9 +377,9 @@ CREATE TABLE run (
 
 CREATE INDEX run_active ON holdfast.run USING btree (subject_id, fence) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));
 
-CREATE INDEX run_available ON holdfast.run USING btree (available_at) WHERE (available_at IS NOT NULL);
+CREATE INDEX run_available ON holdfast.run USING btree (asked DESC, available_at) WHERE (available_at IS NOT NULL);
 
-CREATE INDEX run_available_of_type ON holdfast.run USING btree (type, available_at) WHERE (available_at IS NOT NULL);
+CREATE INDEX run_available_of_type ON holdfast.run USING btree (type, asked DESC, available_at) WHERE (available_at IS NOT NULL);
 
 CREATE INDEX run_due ON holdfast.run USING btree (due_at) WHERE (due_at IS NOT NULL);
 
@@ -403,6 +404,29 @@ CREATE INDEX run_scope ON holdfast.run USING btree (scope, id);
 CREATE INDEX run_state ON holdfast.run USING btree (state, id);
 
 CREATE INDEX run_token ON holdfast.run USING btree (token_id) WHERE ((token_id IS NOT NULL) AND (state = ANY (ARRAY['running'::text, 'waiting'::text])));
+
+CREATE TABLE step (
+  run_id text COLLATE "C" NOT NULL,
+  round bigint NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  rev bigint NOT NULL,
+  state text COLLATE "C" NOT NULL,
+  policy text COLLATE "C" NOT NULL,
+  attempt bigint NOT NULL,
+  fence bigint NOT NULL,
+  start_id text COLLATE "C" NOT NULL,
+  started_at bigint NOT NULL,
+  ended_at bigint,
+  result text COLLATE "C",
+  error_code text COLLATE "C",
+  error_text text COLLATE "C",
+  code_version text COLLATE "C",
+  CONSTRAINT step_pkey PRIMARY KEY (run_id, round, name),
+  CONSTRAINT step_done_has_result CHECK (((result IS NOT NULL) = (state = 'done'::text))),
+  CONSTRAINT step_ended_has_time CHECK (((ended_at IS NOT NULL) = (state = ANY (ARRAY['done'::text, 'failed'::text])))),
+  CONSTRAINT step_policy_known CHECK ((policy = ANY (ARRAY['repeat'::text, 'confirm'::text, 'hold'::text]))),
+  CONSTRAINT step_state_known CHECK ((state = ANY (ARRAY['started'::text, 'done'::text, 'failed'::text, 'held'::text, 'open'::text])))
+);
 
 CREATE TABLE store_state (
   key text COLLATE "C" NOT NULL,

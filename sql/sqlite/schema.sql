@@ -320,7 +320,7 @@ CREATE TABLE run (
   trigger_sender TEXT,
   previous_run_id TEXT,
   previous_head_sha TEXT,
-  previous_verdict TEXT, claim_fence INTEGER NOT NULL DEFAULT 0, anchor_per TEXT, status_context TEXT, check_name TEXT, locale TEXT NOT NULL DEFAULT 'en', reports TEXT NOT NULL DEFAULT '[]', scope TEXT NOT NULL DEFAULT '', token_id TEXT, token_until INTEGER,
+  previous_verdict TEXT, claim_fence INTEGER NOT NULL DEFAULT 0, anchor_per TEXT, status_context TEXT, check_name TEXT, locale TEXT NOT NULL DEFAULT 'en', reports TEXT NOT NULL DEFAULT '[]', scope TEXT NOT NULL DEFAULT '', token_id TEXT, token_until INTEGER, asked INTEGER NOT NULL DEFAULT 0,
   CONSTRAINT run_state_known CHECK (state IN ('pending', 'running', 'waiting', 'succeeded',
     'failed', 'cancelled', 'skipped', 'superseded')),
   CONSTRAINT run_ended_has_time CHECK
@@ -333,9 +333,10 @@ CREATE TABLE run (
 CREATE INDEX run_active ON run (subject_id, fence)
   WHERE state IN ('pending', 'running', 'waiting');
 
-CREATE INDEX run_available ON run (available_at) WHERE available_at IS NOT NULL;
+CREATE INDEX run_available ON run (asked DESC, available_at) WHERE available_at IS NOT NULL;
 
-CREATE INDEX run_available_of_type ON run (type, available_at) WHERE available_at IS NOT NULL;
+CREATE INDEX run_available_of_type ON run (type, asked DESC, available_at)
+  WHERE available_at IS NOT NULL;
 
 CREATE INDEX run_due ON run (due_at) WHERE due_at IS NOT NULL;
 
@@ -363,6 +364,29 @@ CREATE INDEX run_state ON run (state, id);
 
 CREATE INDEX run_token ON run (token_id)
   WHERE token_id IS NOT NULL AND state IN ('running', 'waiting');
+
+CREATE TABLE step (
+  run_id TEXT NOT NULL,
+  round INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  rev INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  policy TEXT NOT NULL,
+  attempt INTEGER NOT NULL,
+  fence INTEGER NOT NULL,
+  start_id TEXT NOT NULL,
+  started_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  result TEXT,
+  error_code TEXT,
+  error_text TEXT,
+  code_version TEXT,
+  PRIMARY KEY (run_id, round, name),
+  CONSTRAINT step_state_known CHECK (state IN ('started', 'done', 'failed', 'held', 'open')),
+  CONSTRAINT step_policy_known CHECK (policy IN ('repeat', 'confirm', 'hold')),
+  CONSTRAINT step_ended_has_time CHECK ((ended_at IS NOT NULL) = (state IN ('done', 'failed'))),
+  CONSTRAINT step_done_has_result CHECK ((result IS NOT NULL) = (state = 'done'))
+) STRICT;
 
 CREATE TABLE store_state (
   key TEXT PRIMARY KEY,

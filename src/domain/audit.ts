@@ -6,6 +6,8 @@
  *
  *   deciding on a webhook               its arrival, or the operator's request for a replay
  *   lease, report, end, loss of a lease the row whose id was the run's fence until then
+ *   doubt, decision, late result of a   the same
+ *     step
  *   a claim in place of a lost holder   that holder's row, if no webhook led to the claim
  *   an answer about the newest head     the decision that had to ask
  *   what happens to a delivery          the row that made its newest version or reopened it

@@ -9,7 +9,8 @@
 import type { Budget } from './outbox/budget.ts'
 import type { Delivery, ProtocolState } from './outbox/delivery.ts'
 import type { PublishingRules } from './outbox/schedule.ts'
-import type { Run } from './run.ts'
+import { isHeldForPerson, type Run } from './run.ts'
+import { heldStepMs } from './step.ts'
 
 export interface SetBack {
   readonly now: number
@@ -24,13 +25,17 @@ const dayMs = 86_400_000
 /** Answers the same object when none of its times is too far ahead. */
 export function runAfterSetBack(run: Run, { now }: SetBack): Run {
   const { leaseExpiresAt, deadlineAt, dueAt, availableAt } = run
-  const waitMs = run.state === 'pending' ? run.pendingTimeoutMs : run.leaseMs
   return changed(run, {
     leaseExpiresAt: atMost(leaseExpiresAt, now + run.leaseMs),
     deadlineAt: atMost(deadlineAt, now + run.timeoutMs),
-    dueAt: atMost(dueAt, now + waitMs),
+    dueAt: atMost(dueAt, now + waitMsOf(run)),
     availableAt: atMost(availableAt, now),
   })
+}
+
+function waitMsOf(run: Run): number {
+  if (isHeldForPerson(run)) return heldStepMs
+  return run.state === 'pending' ? run.pendingTimeoutMs : run.leaseMs
 }
 
 /** Answers the same object when none of its times is too far ahead. */

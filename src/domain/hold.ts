@@ -9,7 +9,11 @@ import { isActive } from './run.ts'
 export type LossCode = 'superseded' | 'cancelled' | 'ended' | 'lease_lost'
 
 /** `completed`: this lease ended the run. */
-export function lossOf(run: Run, holds: boolean, completed: boolean): LossCode | null {
+export function lossOf(
+  run: Pick<Run, 'state'>,
+  holds: boolean,
+  completed: boolean,
+): LossCode | null {
   if (run.state === 'superseded') return 'superseded'
   if (run.state === 'cancelled') return 'cancelled'
   if (completed && !isActive(run)) return 'ended'

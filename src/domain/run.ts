@@ -100,7 +100,10 @@ export interface Run extends Announcement {
   readonly onNewer: OnNewer
   readonly attempt: number
   readonly round: number
-  /** The id of the audit row of the newest claim or lease. Only grows. */
+  /**
+   * The id of the audit row that last gave the run to somebody, or took it away: a claim, a lease, a
+   * release, a held step. Only grows.
+   */
   readonly fence: number
   /**
    * The fence of the claim that began this round. It is the version of what the round publishes.
@@ -204,7 +207,7 @@ export const revokedUntil = 0
 /** For this many further leases, the run of an outside caller waits for its next claim. */
 export const furtherLeases = 10
 
-export function isActive(run: Run): boolean {
+export function isActive(run: Pick<Run, 'state'>): boolean {
   return run.state === 'pending' || run.state === 'running' || run.state === 'waiting'
 }
 
@@ -239,7 +242,7 @@ export function hasPassed(at: number | null, run: Run, moment: Moment): boolean 
 }
 
 /** Its token was revoked or ran out. No extra time is given: somebody chose this end. */
-export function tokenHasEnded({ tokenUntil }: Run, now: number): boolean {
+export function tokenHasEnded({ tokenUntil }: Pick<Run, 'tokenUntil'>, now: number): boolean {
   return tokenUntil !== null && tokenUntil <= now
 }
 

@@ -178,11 +178,14 @@ function record(
   now: number,
 ): StepDecision {
   if (step === null) return { reply: 'not-begun', step, audits: [] }
-  if (step.startId !== start.startId) {
-    return { reply: 'late', step, audits: [audit(step, by, 'step.late', { state: step.state })] }
+  const { state } = step
+  const late = (counted: boolean): AuditDraft => audit(step, by, 'step.late', { state, counted })
+  if (state === 'open' || step.startId !== start.startId) {
+    return { reply: 'late', step, audits: [late(false)] }
   }
   if (hasEnded(step)) return { reply: 'already', step, audits: [] }
-  return { reply: 'recorded', step: { ...ended(step, now), ...outcome }, audits: [] }
+  const recorded = { ...ended(step, now), ...outcome }
+  return { reply: 'recorded', step: recorded, audits: by.fence === null ? [late(true)] : [] }
 }
 
 function begun(
@@ -222,7 +225,10 @@ const hasEnded = ({ state }: Step): boolean => state === 'done' || state === 'fa
 const ended = (step: Step, now: number): Step => ({ ...step, endedAt: now })
 
 const doubt = (step: Step, by: StepActor): AuditDraft =>
-  audit(step, by, 'step.in_doubt', { begun_with_fence: step.fence })
+  audit(step, by, 'step.in_doubt', {
+    begun_with_fence: step.fence,
+    earlier_holder: step.fence !== by.fence,
+  })
 
 function audit(step: Step, by: StepActor, type: AuditType, more: AuditDraft['data']): AuditDraft {
   const { runId, name, round, attempt } = step

@@ -1,7 +1,8 @@
 /**
  * What happens to a run whose holder is silent. A run leased by a worker or executor goes back to
- * `pending` for the next one. A run claimed by an outside caller waits for the caller's next claim, and fails
- * with `worker_lost` after ten more leases.
+ * `pending` for the next one. A run claimed by an outside caller waits for the caller's next claim,
+ * and fails with `worker_lost` after ten more leases. A run that waits for a person's decision about
+ * a step has no holder; it fails with `step_unresolved` after a week.
  */
 import { limitWords, measuredWords } from './duration.ts'
 import type { Moment, Run } from './run.ts'
@@ -47,9 +48,7 @@ function sweepHeld(run: Run, moment: Moment): SweepResult {
   if (leaseEndsAt > now) return later(run, Math.min(leaseEndsAt, deadlineEndsAt))
   if (run.holder !== 'caller') {
     // The holder was not lost: its token was revoked or ran out.
-    if (tokenEnded) return { run: makePending(run, now), what: 'returned' }
-    if (run.attempt >= run.attemptsMax) return { run: exhaust(run, now), what: 'failed' }
-    return { run: makePending({ ...run, attempt: run.attempt + 1 }, now), what: 'returned' }
+    return tokenEnded ? { run: makePending(run, now), what: 'returned' } : loseHolder(run, now)
   }
   const keptUntil = (run.leaseExpiresAt ?? now) + furtherLeases * run.leaseMs
   const keptEndsAt = endOf(keptUntil, run, moment)
@@ -57,6 +56,12 @@ function sweepHeld(run: Run, moment: Moment): SweepResult {
   const silent = measuredWords(now - (run.leaseExpiresAt ?? now))
   const text = `its caller sent nothing for ${silent} after its lease ended`
   return { run: fail(run, 'worker_lost', text, now), what: 'failed' }
+}
+
+/** For a run that was leased, and whose holder is known to be lost. */
+export function loseHolder(run: Run, now: number): SweepResult {
+  if (run.attempt >= run.attemptsMax) return { run: exhaust(run, now), what: 'failed' }
+  return { run: makePending({ ...run, attempt: run.attempt + 1 }, now), what: 'returned' }
 }
 
 function later(run: Run, dueAt: number): SweepResult {

@@ -17,6 +17,7 @@ type CountAnswer = (answer: unknown, since: number, args: readonly unknown[]) =>
 
 const nouns = [
   'runs',
+  'steps',
   'inbox',
   'outbox',
   'audit',
@@ -115,6 +116,9 @@ function answerCountersOf(metrics: Metrics): Readonly<Record<string, CountAnswer
     'runs.cancel': (run, since) => ended(run as Run, since),
     'runs.sweep': (run, since) => {
       if (run !== null) swept(run as Run, since)
+    },
+    'runs.takeOverExecutors': (runs, since) => {
+      for (const run of runs as readonly Run[]) swept(run, since)
     },
   }
 }

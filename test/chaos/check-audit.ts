@@ -14,7 +14,7 @@ interface Replayed {
   fence: number
 }
 
-const active = new Set(['pending', 'running'])
+const active = new Set(['pending', 'running', 'waiting'])
 const endings = new Set(['succeeded', 'failed', 'skipped'])
 const againReasons = new Set(['rerun', 'retry', 'returned'])
 const firstReasons = new Set(['new', 'superseded-prior', 'queued'])

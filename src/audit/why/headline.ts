@@ -33,7 +33,7 @@ import {
   verdictWords,
 } from './row-words.ts'
 import { shownWords } from './delivery-state.ts'
-import { heldStepWords } from './step-words.ts'
+import { heldStepWords } from './held-step-words.ts'
 
 export function threadHeadline(facts: Facts, thread: string): string {
   const undecided = facts.webhooks.filter(({ state }) => state === 'waiting')

@@ -39,14 +39,15 @@ export function rowWords(row: AuditRow, about: RowAbout): string {
   return isOfDelivery(type) ? deliveryRowWords[type](row, about) : words[type](row, about)
 }
 
-type DeliveryType = keyof typeof deliveryRowWords
-type StepType = keyof typeof stepRowWords
+const isOfStep = (type: AuditType): type is keyof typeof stepRowWords =>
+  Object.hasOwn(stepRowWords, type)
 
-const isOfDelivery = (type: AuditType): type is DeliveryType =>
+const isOfDelivery = (type: AuditType): type is keyof typeof deliveryRowWords =>
   Object.hasOwn(deliveryRowWords, type)
-const isOfStep = (type: AuditType): type is StepType => Object.hasOwn(stepRowWords, type)
 
-const words: Readonly<Record<Exclude<AuditType, DeliveryType | StepType>, Words>> = {
+type OtherTypes = Exclude<AuditType, keyof typeof deliveryRowWords | keyof typeof stepRowWords>
+
+const words: Readonly<Record<OtherTypes, Words>> = {
   'webhook.received': arrival,
   'webhook.duplicate': () => 'GitHub sent this event again; nothing was done twice',
   'webhook.ignored': (row) => `${arrival(row)}: nothing was started, because ${because(row)}`,
@@ -62,10 +63,8 @@ const words: Readonly<Record<Exclude<AuditType, DeliveryType | StepType>, Words>
   'run.leased': (row, { run }) => `${worker(row)} took ${name(row, run)}${tryOf(row)}`,
   'run.released': (row, { run }) =>
     `${worker(row)} gave ${name(row, run)} back; it waits for the next worker`,
-  'run.command_ended': (row, { run }) => {
-    const code = numberOf(row, 'exit_code')
-    return `The command of ${name(row, run)} ended${code === null ? '' : ` with ${code}`}`
-  },
+  'run.command_ended': (row, { run }) =>
+    `The command of ${name(row, run)} ended${exitWords(row)} after the run had ended`,
   'run.dequeued': (row, { run }) =>
     `${name(row, run)} is next in line and waits for a worker${why(row)}`,
   'run.heartbeat_lost': (row, { run }) =>
@@ -126,6 +125,11 @@ const words: Readonly<Record<Exclude<AuditType, DeliveryType | StepType>, Words>
 
 const asked = (who: string | null): string => `${atStart(who ?? 'somebody')} asked for`
 const worker = (row: AuditRow): string => atStart(workerWords(textOf(row, 'worker')))
+
+function exitWords(row: AuditRow): string {
+  const code = numberOf(row, 'exit_code')
+  return code === null ? '' : ` with exit code ${code}`
+}
 
 /** Why a webhook was missed, by the answer that GitHub recorded. */
 function missedWords(row: AuditRow): string {

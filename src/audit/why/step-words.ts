@@ -1,25 +1,11 @@
-/**
- * Steps in words: a clause for each audit type that is about one, and what a run with a held step
- * waits for.
- */
+/** What happened to a step of a run, in words: a clause for each audit type that is about one. */
 import type { AuditRow, AuditType } from '../../domain/audit.ts'
 import type { Run } from '../../domain/run.ts'
-import { heldStepMs, type Step } from '../../domain/step.ts'
-import {
-  actorWords,
-  atStart,
-  cleanText,
-  quoted,
-  runWords,
-  textOf,
-  timeWords,
-  workerWords,
-} from './names.ts'
+import { atStart, cleanText, counted, numberOf, quoted, runWords, textOf } from './names.ts'
 
 interface StepAbout {
-  /** Null if the run was removed. */
   readonly run: Run | null
-  /** Who did it. */
+  /** Who did it; null if the line above says so. */
   readonly who: string | null
 }
 
@@ -29,65 +15,79 @@ type StepType = Extract<AuditType, `step.${string}` | `operator.step_${string}`>
 
 export const stepRowWords: Readonly<Record<StepType, Words>> = {
   'step.in_doubt': (row, { run }) =>
-    `It is not known whether ${step(row)}${ofRun(run)} was done: it was begun, and no result came`,
-  'step.taken_over': (row, { who }) =>
-    `${atStart(who ?? 'its worker')} began ${step(row)} again, with the same key`,
-  'step.confirmed': (row, { who }) =>
-    `${atStart(who ?? 'its worker')} found that ${step(row)} was done`,
-  'step.held': (row) => `A person has to decide about ${step(row)}; until then the run waits`,
-  'step.late': (row) =>
-    row.data['counted'] === true
-      ? `A result of ${step(row)} came after its holder had lost the run. It was stored`
-      : `A result of ${step(row)} came after the step was begun again. It was ignored`,
-  'step.not_asked_for': (row, { run }) =>
-    `The code that finished ${run === null ? 'the run' : runWords(run)} did not ask for ` +
-    `${step(row)}, which is stored. The code may have changed`,
-  'operator.step_confirmed': (row, { who }) =>
-    `${atStart(who ?? 'somebody')} decided that ${step(row)} was done`,
-  'operator.step_repeated': (row, { who }) =>
-    `${atStart(who ?? 'somebody')} decided that ${step(row)} was not done, so it is repeated`,
-  'operator.step_failed': (row, { who }) => {
-    const text = textOf(row, 'text')
-    return `${atStart(who ?? 'somebody')} let ${step(row)} fail${text === null ? '' : `: ${quoted(text)}`}`
-  },
+    `${step(row, run)} was begun${begunBy(row)} and left no result, so it may have been done`,
+  'step.taken_over': (row) => `${step(row)} is done again, with the same key`,
+  'step.confirmed': (row) =>
+    `${step(row)} had been done, as its own check found; it is not repeated`,
+  'step.held': (row, { run }) =>
+    `Only a person can tell whether ${within(row)} was done; ${runName(row, run)} waits for that`,
+  'step.late': lateWords,
+  'step.not_asked_for': notAskedForWords,
+  'operator.step_confirmed': (row, about) => decidedWords(row, about, 'was done'),
+  'operator.step_repeated': (row, about) => decidedWords(row, about, 'has to be done again'),
+  'operator.step_failed': (row, about) => decidedWords(row, about, 'failed'),
 }
 
-const step = (row: AuditRow): string => stepWords(textOf(row, 'step') ?? '')
-const stepWords = (name: string): string => (name === '' ? 'a step' : `the step ${cleanText(name)}`)
-const ofRun = (run: Run | null): string => (run === null ? '' : ` of ${runWords(run)}`)
+const begunBy = ({ data }: AuditRow): string =>
+  data['earlier_holder'] === false ? '' : ' by an earlier worker'
 
-interface Known {
-  readonly now: number
-  readonly rows: readonly AuditRow[]
-  readonly tokenNames: ReadonlyMap<string, string>
+/** Why a result that came late was not stored, by the state of the step. */
+const outdated: Readonly<Record<string, string>> = {
+  started: 'another worker had begun it again',
+  open: 'a person had decided to repeat it',
 }
 
-/** Follows the name of its run; several sentences, without the last full stop. */
-export function heldStepWords({ dueAt }: Run, held: Step, known: Known): string {
-  const time = (at: number): string => timeWords(at, known.now)
-  const [since, end] =
-    dueAt === null
-      ? ['', '']
-      : [
-          ` since ${time(dueAt - heldStepMs)}`,
-          `. If nobody decides by ${time(dueAt)}, the run fails (step_unresolved)`,
-        ]
-  return (
-    `waits for a person's decision${since}: it is not known whether ${stepWords(held.name)} was ` +
-    `done. ${atStart(beginnerWords(held, known))} began it at ${time(held.startedAt)} under the ` +
-    `policy ${held.policy}, and no result came${end}`
-  )
+function lateWords(row: AuditRow, { run }: StepAbout): string {
+  const state = textOf(row, 'state') ?? ''
+  if (row.data['counted'] !== true) {
+    const why = outdated[state] ?? 'it had been decided without it'
+    return `A result of ${within(row)} came too late and changed nothing, because ${why}`
+  }
+  return `A late result of ${within(row)} was stored, so it is not repeated${goesOn(row, run)}`
 }
 
-/** The holder that began it. */
-function beginnerWords({ fence }: Step, { rows, tokenNames }: Known): string {
-  const lease = rows.find(({ id }) => id === fence)
-  if (lease === undefined) return 'its holder'
-  const worker = textOf(lease, 'worker')
-  return worker === null ? actorWords(lease.actor, tokenNames) : workerWords(worker)
+function notAskedForWords(row: AuditRow, { run }: StepAbout): string {
+  const names = listOf(row, 'steps').slice(0, 3).map(quoted)
+  const more = (numberOf(row, 'count') ?? names.length) - names.length
+  const which = [...names, ...(more > 0 ? [`${more} more`] : [])].join(', ')
+  const before = listOf(row, 'recorded_with').map((version) => cleanText(version, 40))
+  const now = textOf(row, 'code_version')
+  const versions =
+    before.length === 0 || now === null
+      ? ''
+      : ` (stored by version ${before.join(', ')}; the version now is ${cleanText(now, 40)})`
+  const steps =
+    which === '' ? 'some stored steps' : `${counted(names.length + more, 'stored step')}: ${which}`
+  return `${runName(row, run)} did not use ${steps}${versions}`
 }
 
-/** What a run with a held step waits for. */
-export const decisionWords = (run: Run, { name }: Step): string =>
-  `a person's decision about ${stepWords(name)} of ${runWords(run)}; without one the run fails ` +
-  '(step_unresolved)'
+function decidedWords(row: AuditRow, { run, who }: StepAbout, what: string): string {
+  return `${atStart(who ?? 'somebody')} decided that ${within(row)} ${what}${goesOn(row, run)}`
+}
+
+const goesOn = (row: AuditRow, run: Run | null): string =>
+  row.data['run_state'] === 'pending' ? `; ${runName(row, run)} waits for the next worker` : ''
+
+/** `step “model”`, within a sentence. */
+function within(row: AuditRow): string {
+  const name = textOf(row, 'step')
+  return name === null ? 'a step' : `step ${quoted(name)}`
+}
+
+/** `Step “model” of review of 9c1185a`, at the start of a sentence. */
+function step(row: AuditRow, run: Run | null = null): string {
+  const words = within(row)
+  const of = run === null ? '' : ` of ${runWords(run)}`
+  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}${of}`
+}
+
+const runName = (row: AuditRow, run: Run | null): string =>
+  run === null ? `run ${row.runId ?? ''}`.trimEnd() : runWords(run)
+
+/** The texts of a list in an audit row's data. */
+function listOf({ data }: AuditRow, name: string): readonly string[] {
+  const value = data[name]
+  return Array.isArray(value)
+    ? value.filter((item): item is string => typeof item === 'string')
+    : []
+}

@@ -19,7 +19,7 @@ import type { Facts, SubjectFacts } from './facts.ts'
 import { decisiveWebhook } from './facts.ts'
 import { holderWords } from './headline.ts'
 import { cleanText, runWords, typeWords } from './names.ts'
-import { decisionWords } from './step-words.ts'
+import { decisionWords } from './held-step-words.ts'
 import type { WebhookReason } from './webhook-words.ts'
 import { eventOfEntry, eventWords, reasonOf } from './webhook-words.ts'
 

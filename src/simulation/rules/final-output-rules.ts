@@ -23,6 +23,7 @@ const byVerdict: Readonly<Record<string, ExpectedOutput>> = {
 }
 const byError: Readonly<Record<string, ExpectedOutput>> = {
   timeout: { status: 'error', check: 'timed_out', headline: 'timed out' },
+  step_unresolved: { status: 'error', check: 'timed_out', headline: 'timed out' },
   no_worker: { status: 'error', check: 'cancelled', headline: 'no worker' },
   worker_lost: { status: 'error', check: 'cancelled', headline: 'worker lost' },
   attempts_exhausted: { status: 'error', check: 'cancelled', headline: 'worker lost' },

@@ -25,6 +25,7 @@ const typesWithoutStateChange = new Set([
   'run.claim_skipped',
   'run.head_verified',
   'run.head_unverified',
+  'run.command_ended',
   'run.agent.status_reported',
   'run.purged',
 ])
@@ -55,8 +56,15 @@ export function checkRuns(facts: Facts, findings: Findings): void {
   }
 }
 
-function changesState({ type }: AuditFact): boolean {
-  return /^run\.[a-z_]+$/.test(type) && !typesWithoutStateChange.has(type)
+function changesState(row: AuditFact): boolean {
+  if (stateAfterStep(row) !== null) return true
+  return /^run\.[a-z_]+$/.test(row.type) && !typesWithoutStateChange.has(row.type)
+}
+
+/** The state of the run after a row about a step; null if the row does not change it. */
+function stateAfterStep({ type, data }: AuditFact): string | null {
+  const isAboutStep = /^(step\.|operator\.step_)/.test(type)
+  return isAboutStep ? ((data['run_state'] as string | undefined) ?? null) : null
 }
 
 function applyAuditRow(
@@ -84,6 +92,12 @@ function applyAuditRow(
     )
   }
   findings.check('2', activeStates.has(run.state), problem(`happens to a run that is ${run.state}`))
+  const afterStep = stateAfterStep(row)
+  if (afterStep !== null) {
+    const expected = afterStep === 'waiting' ? 'running' : 'waiting'
+    findings.check('2', run.state === expected, problem(`happens to a run that is ${run.state}`))
+    return { ...run, state: afterStep, holder: null }
+  }
   switch (kind) {
     case 'reclaimed': {
       const { attempt, state } = row.data as { attempt: number; state: string }

@@ -1,4 +1,4 @@
-/** Verbs that are done in batches: claims, receiving webhooks, finishing webhooks. */
+/** Verbs that are done in batches: claims, steps, receiving webhooks, finishing webhooks. */
 import type { Claim } from '../../domain/claim.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import type * as port from '../../store.ts'
@@ -8,6 +8,9 @@ import type { Verb } from '../sql.ts'
 import { claimRuns, subjectOf } from '../verbs/runs/claim-runs.ts'
 import { receiveWebhooks } from '../verbs/inbox/receive-webhooks.ts'
 import { finishWebhooks } from '../verbs/inbox/finish-webhooks.ts'
+import { stepKey } from '../tables/step-table.ts'
+import type { ActAnswer } from '../verbs/steps/act-on-steps.ts'
+import { actOnSteps } from '../verbs/steps/act-on-steps.ts'
 import type { VerbRunner } from './verb-runner.ts'
 
 const batchPatienceMs = 2000
@@ -21,6 +24,7 @@ export interface SqlBatchesOptions {
 export class SqlBatches {
   readonly #options: SqlBatchesOptions
   readonly claims: Batcher<Claim, port.ClaimAnswer>
+  readonly steps: Batcher<port.StepRequest, ActAnswer>
   readonly received: Batcher<port.NewWebhook, port.ReceivedWebhook>
   readonly finished: Batcher<port.DecidedWebhook, port.FinishedWebhook>
 
@@ -35,6 +39,13 @@ export class SqlBatches {
       keyOf: subjectOf,
       ...batches,
       batchMax: 32,
+    })
+    this.steps = new Batcher<port.StepRequest, ActAnswer>({
+      run: (requests, isAlone) =>
+        this.#run(requests, isAlone && runOf, () => actOnSteps(context, requests)),
+      keyOf: stepKey,
+      ...batches,
+      batchMax: 64,
     })
     this.received = new Batcher<port.NewWebhook, port.ReceivedWebhook>({
       run: (webhooks, isAlone) =>
@@ -56,7 +67,8 @@ export class SqlBatches {
   }
 
   async drain(): Promise<void> {
-    for (const batcher of [this.received, this.finished, this.claims]) await batcher.drain()
+    const all = [this.received, this.finished, this.claims, this.steps]
+    for (const batcher of all) await batcher.drain()
   }
 
   /**
@@ -78,4 +90,5 @@ export class SqlBatches {
   }
 }
 
+const runOf = ({ runId }: port.StepRequest): string => runId
 const laneOf = ({ lane }: { readonly lane: string }): string => lane

@@ -12,11 +12,13 @@ import { selectSubject } from '../tables/subject-table.ts'
 import type { VerbContext } from '../verbs/context.ts'
 import { confirmHead, rerunRun } from '../verbs/runs/claim-again.ts'
 import { claimRuns, subjectOf } from '../verbs/runs/claim-runs.ts'
-import { cancelRun, completeRun, sweepRun } from '../verbs/runs/end-run.ts'
-import { availableTypes, heartbeatRun, leaseRun, releaseRun } from '../verbs/runs/hold-run.ts'
+import { cancelRun, completeRun, sweepRun, takeOverExecutor } from '../verbs/runs/end-run.ts'
+import { leaseMany } from '../verbs/runs/grant-leases.ts'
+import { availableTypes, heartbeatRun, leaseWithSteps, releaseRun } from '../verbs/runs/hold-run.ts'
 import {
   activeRuns,
   dueRuns,
+  executorHolds,
   listRuns,
   lostHolds,
   runTypes,
@@ -26,6 +28,9 @@ import {
 import { reportStatus } from '../verbs/runs/report-status.ts'
 import type { SqlBatches } from './sql-batches.ts'
 import type { VerbRunner } from './verb-runner.ts'
+
+/** How many runs of executors are taken over in one commit. */
+const takenAtOnce = 100
 
 export class SqlRuns implements port.RunStore {
   readonly #runner: VerbRunner
@@ -60,9 +65,25 @@ export class SqlRuns implements port.RunStore {
     request: port.LeaseRequest,
     idempotencyKey: port.IdempotencyKey | null,
   ): Promise<port.LeaseAnswer | null> {
-    return this.#runner.withKey(idempotencyKey, () => leaseRun(this.#context, request), {
-      holdOf: (answer) => answer?.run ?? null,
-    })
+    return this.#runner.transact(() => leaseWithSteps(this.#context, request, idempotencyKey))
+  }
+
+  leaseMany(request: port.LeaseManyRequest): Promise<readonly port.LeaseAnswer[]> {
+    return this.#runner.transact(() => leaseMany(this.#context, request))
+  }
+
+  async takeOverExecutors(): Promise<readonly Run[]> {
+    const found = await this.#runner.read(executorHolds)
+    const taken: Run[] = []
+    // Others have a turn after each piece.
+    for (let from = 0; from < found.length; from += takenAtOnce) {
+      const piece = found.slice(from, from + takenAtOnce)
+      const runs = await Promise.all(
+        piece.map((hold) => this.#runner.transact(() => takeOverExecutor(this.#context, hold))),
+      )
+      taken.push(...runs.filter((run) => run !== null))
+    }
+    return taken
   }
 
   heartbeat(

@@ -17,6 +17,7 @@ import { SqlInbox } from './sql-inbox.ts'
 import { SqlOutbox } from './sql-outbox.ts'
 import { SqlRepositories } from './sql-repositories.ts'
 import { SqlRuns } from './sql-runs.ts'
+import { SqlSteps } from './sql-steps.ts'
 import { SqlTokens } from './sql-tokens.ts'
 import { SqlUpkeep } from './sql-upkeep.ts'
 import { Turns } from './turns.ts'
@@ -37,6 +38,7 @@ export interface SqlStoreOptions {
 
 export class SqlStore implements Store {
   readonly runs: SqlRuns
+  readonly steps: SqlSteps
   readonly inbox: SqlInbox
   readonly outbox: SqlOutbox
   readonly audit: SqlAudit
@@ -61,6 +63,7 @@ export class SqlStore implements Store {
     this.#driver = driver
     this.#batches = new SqlBatches({ runner, scheduler, onBatch })
     this.runs = new SqlRuns(runner, this.#batches.claims, beforeDue)
+    this.steps = new SqlSteps(runner, this.#batches.steps)
     this.inbox = new SqlInbox(runner, this.#batches, beforeDue)
     this.outbox = new SqlOutbox(runner, beforeDue)
     this.audit = new SqlAudit(runner)

@@ -33,6 +33,7 @@ const run = table<Run>(
     'orderAt',
     'lastEventAt',
     'rerunWanted',
+    'asked',
     'leaseHash',
     'pastLeaseHashes',
     'completedLeaseHash',
@@ -69,7 +70,7 @@ const run = table<Run>(
     'previousHeadSha',
     'previousVerdict',
   ],
-  { flags: ['rerunWanted'], json: ['reports'] },
+  { flags: ['rerunWanted', 'asked'], json: ['reports'] },
 )
 
 /** Must be exactly the text in the partial indexes over active runs. */
@@ -99,6 +100,33 @@ export function* selectSupersededBy(run: Run): Verb<string[]> {
 /** Nobody else can change them before this transaction ends. */
 export function* selectRunsUnchanged(ids: readonly string[], keepUnchanged: Sql): Verb<Run[]> {
   return yield* selectRuns(sql`id IN (${join(padded(ids))}) ORDER BY id ${keepUnchanged}`)
+}
+
+/** Who holds a run, or held it. Steps are written often, and a whole row is long. */
+export type RunHold = Pick<Run, (typeof holdFields)[number]>
+
+const holdFields = [
+  'id',
+  'state',
+  'round',
+  'fence',
+  'leaseHash',
+  'pastLeaseHashes',
+  'completedLeaseHash',
+  'tokenUntil',
+  'supersededBy',
+] as const
+const hold = table<RunHold>(holdFields)
+
+/** Nobody else can change them before this transaction ends. Sorted, as every lock of many. */
+export function* selectHoldsUnchanged(
+  ids: readonly string[],
+  keepUnchanged: Sql,
+): Verb<Map<string, RunHold>> {
+  const sorted = [...new Set(ids)].toSorted()
+  const rows = yield sql`SELECT ${hold.columns} FROM run WHERE id IN (${join(padded(sorted))})
+    ORDER BY id ${keepUnchanged}`
+  return new Map(rows.map((row) => [row['id'] as string, hold.decode(row)]))
 }
 
 /**

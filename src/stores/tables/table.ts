@@ -7,8 +7,9 @@ import { raw, Sql } from '../sql.ts'
 
 type Value = string | number | boolean | null
 
-/** `flags` are stored as 0 and 1, `json` as text. */
+/** `flags` are stored as 0 and 1, `json` as text. The key is the first `keyFields` fields. */
 interface Forms<T> {
+  readonly keyFields?: number
   readonly flags?: readonly (keyof T & string)[]
   readonly json?: readonly (keyof T & string)[]
 }
@@ -34,7 +35,7 @@ const snake = (field: string): string =>
 const listed = (columns: readonly { readonly column: string }[]): Sql =>
   raw(columns.map(({ column }) => column).join(', '))
 
-/** The first field is the key. */
+/** The first field is the key, unless `forms` says that the key has more. */
 export function table<T extends object>(
   fields: readonly (keyof T & string)[],
   forms: Forms<T> = {},
@@ -44,9 +45,10 @@ export function table<T extends object>(
   const formOf = (field: string): 'flag' | 'json' | 'plain' =>
     isFlag.has(field) ? 'flag' : isJson.has(field) ? 'json' : 'plain'
   const columns = fields.map((field) => ({ field, column: snake(field), form: formOf(field) }))
-  const columnsButKey = listed(columns.slice(1))
+  const { keyFields = 1 } = forms
+  const columnsButKey = listed(columns.slice(keyFields))
   const assigned = `(${columnsButKey.text}) = (${fields
-    .slice(1)
+    .slice(keyFields)
     .map(() => '?')
     .join(', ')})`
   const encode = (item: T): Param[] =>
@@ -60,11 +62,11 @@ export function table<T extends object>(
     columnsButKey,
     overwrite: raw(
       columns
-        .slice(1)
+        .slice(keyFields)
         .map(({ column }) => `${column} = excluded.${column}`)
         .join(', '),
     ),
-    assign: (item) => new Sql(assigned, encode(item).slice(1)),
+    assign: (item) => new Sql(assigned, encode(item).slice(keyFields)),
     decode(row) {
       const item: Record<string, unknown> = {}
       for (const { field, column, form } of columns) {

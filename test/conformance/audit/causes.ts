@@ -17,7 +17,12 @@ const arrivals = [
 ] as const
 const claims = ['run.claimed', 'run.reclaimed', 'run.claim_skipped', 'run.skipped'] as const
 /** Rows whose ids are fences. */
-const holds = [...claims, 'run.leased', 'run.released', 'run.heartbeat_lost'] as const
+const holds = [
+  ...claims,
+  ...(['run.leased', 'run.released', 'run.heartbeat_lost'] as const),
+  ...(['step.held', 'step.late'] as const),
+  ...(['operator.step_confirmed', 'operator.step_repeated', 'operator.step_failed'] as const),
+] as const
 const ends = ['run.succeeded', 'run.failed', 'run.cancelled', 'run.skipped'] as const
 /** Rows that create a version of a delivery, or reopen it. */
 const versions: readonly Cause[] = [
@@ -66,6 +71,7 @@ export const causesOf: Readonly<Record<AuditType, readonly Cause[]>> = {
   'run.reclaimed': [...arrivals, ...holds],
   'run.leased': [...holds, 'run.dequeued'],
   'run.released': holds,
+  'run.command_ended': [...holds, ...ends],
   'run.dequeued': [...ends, 'repository.merged'],
   'run.heartbeat_lost': [...holds, 'repository.merged'],
   'run.lease_revoked': ['operator.token_deleted'],
@@ -79,6 +85,12 @@ export const causesOf: Readonly<Record<AuditType, readonly Cause[]>> = {
   'run.skipped': ['nothing', ...arrivals, ...holds],
   'run.purged': nothing,
   'run.agent.status_reported': ['nothing', ...holds],
+  'step.in_doubt': holds,
+  'step.taken_over': ['step.in_doubt'],
+  'step.confirmed': ['step.in_doubt'],
+  'step.held': ['step.in_doubt'],
+  'step.late': holds,
+  'step.not_asked_for': holds,
   'run.service_message.updated': ofDelivery,
   'run.anchor.created': ofDelivery,
   'run.anchor.adopted': ofDelivery,
@@ -106,6 +118,9 @@ export const causesOf: Readonly<Record<AuditType, readonly Cause[]>> = {
   'operator.delivery_retried': nothing,
   'operator.delivery_skipped': nothing,
   'operator.delivery_confirmed': nothing,
+  'operator.step_confirmed': holds,
+  'operator.step_repeated': holds,
+  'operator.step_failed': holds,
   'operator.identity_unblocked': nothing,
   'operator.token_created': nothing,
   'operator.token_deleted': nothing,

@@ -37,6 +37,12 @@ function applyRow(before: AuditedRun, { type, data }: AuditRow): AuditedRun {
       return { ...before, state: 'pending' }
     case 'run.heartbeat_lost':
       return { ...before, state: 'pending', attempt: before.attempt + 1 }
+    case 'step.held':
+    case 'step.late':
+    case 'operator.step_confirmed':
+    case 'operator.step_repeated':
+    case 'operator.step_failed':
+      return { ...before, state: (data['run_state'] as RunState | undefined) ?? before.state }
     case 'run.superseded':
     case 'run.succeeded':
     case 'run.failed':

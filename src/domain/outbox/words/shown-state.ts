@@ -37,7 +37,7 @@ export function showsResult(run: Ended): boolean {
 }
 
 function failureOf(code: string | null): ShownState {
-  if (code === 'timeout') return 'timed_out'
+  if (code === 'timeout' || code === 'step_unresolved') return 'timed_out'
   if (code === 'no_worker') return 'no_worker'
   return code === 'worker_lost' || code === 'attempts_exhausted' ? 'lost' : 'failed'
 }

@@ -60,6 +60,11 @@ describe('the status of an ended run', () => {
     [failed('bad_diff'), 'failure', 'failure', 'Failed: x', 'Ошибка: x'],
     [failed('timeout'), 'error', 'timed_out', 'Timed out', 'Время вышло'],
     [
+      failed('step_unresolved'),
+      ...['error', 'timed_out', 'Nobody decided about a held step in time'],
+      'За отведённое время никто не принял решение о шаге',
+    ],
+    [
       failed('worker_lost'),
       ...['error', 'cancelled', 'Worker lost, no result', 'Исполнитель потерян, результата нет'],
     ],

@@ -13,6 +13,7 @@ export const ownReasons = [
   'timeout',
   'worker_lost',
   'attempts_exhausted',
+  'step_unresolved',
   'pull_request_closed',
 ] as const
 export type OwnReason = (typeof ownReasons)[number]

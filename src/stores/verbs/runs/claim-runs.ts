@@ -247,7 +247,10 @@ function* record(context: VerbContext, decided: readonly Decided[], now: number)
       ? { ...run, fence: first }
       : { ...run, fence: first, claimFence: first }
   })
-  const superseded = decided.flatMap(({ decision }) => decision.superseded)
+  // Sorted, because requests about steps keep several runs unchanged, in this order.
+  const superseded = decided
+    .flatMap(({ decision }) => decision.superseded)
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const changed = fenced.filter((run, i) => run !== null && decided[i]?.decision.changed === true)
   const written = yield* writeRuns([...superseded, ...(changed as Run[])])
   const stored = new Map(written.map((run) => [run.id, run]))

@@ -3,13 +3,13 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AuditDraft } from '../../../domain/audit.ts'
 import type { Run } from '../../../domain/run.ts'
 import { end, exhaust, isActive, tokenHasEnded } from '../../../domain/run.ts'
-import { sweep } from '../../../domain/sweep.ts'
+import { loseHolder, sweep, type SweepResult } from '../../../domain/sweep.ts'
 import { withEnd } from '../../../domain/subject.ts'
 import { ConflictError } from '../../../errors.ts'
 import { sameHash } from '../../../secrets.ts'
-import type { CompleteRequest } from '../../../store.ts'
+import type { CompleteRequest, Hold } from '../../../store.ts'
 import type { Verb } from '../../sql.ts'
-import { insertAudit } from '../../tables/audit-table.ts'
+import { insertAudit, insertAudits } from '../../tables/audit-table.ts'
 import { writeRuns } from '../../tables/run-table.ts'
 import { writeSubjects } from '../../tables/subject-table.ts'
 import { afterEnd } from './after-end.ts'
@@ -20,6 +20,8 @@ import { checkHolder } from './hold-run.ts'
 
 /** How much of a holder's text is kept in the audit. */
 const auditTextMax = 500
+/** How many steps are named in the audit. */
+const auditStepsMax = 20
 
 export function* completeRun(context: VerbContext, request: CompleteRequest): Verb<Run> {
   const { run, subject } = yield* lockRun(context, request.runId)
@@ -43,7 +45,28 @@ export function* completeRun(context: VerbContext, request: CompleteRequest): Ve
     data,
   } as const
   const completed = { ...ended, completedLeaseHash: leaseHash }
+  const notAskedFor = notAskedForAudits(request, run)
+  yield* insertAudits(notAskedFor, run.fence, context.now())
   return yield* storeEnd(context, { run, subject }, completed, audit, run.fence)
+}
+
+/** Steps that were stored by another version of the code may be missing in this one. */
+function notAskedForAudits(
+  { actor, stepsNotAskedFor }: CompleteRequest,
+  { id: runId, round, attempt }: Run,
+): AuditDraft[] {
+  if (stepsNotAskedFor === undefined || stepsNotAskedFor.steps.length === 0) return []
+  const { steps, codeVersion } = stepsNotAskedFor
+  const versions = new Set(steps.map((step) => step.codeVersion))
+  const data = {
+    steps: steps.slice(0, auditStepsMax).map(({ name }) => name),
+    count: steps.length,
+    recorded_with: [...versions].slice(0, auditStepsMax),
+    code_version: codeVersion,
+    round,
+    attempt,
+  }
+  return [{ type: 'step.not_asked_for', actor, runId, data }]
 }
 
 /**
@@ -102,6 +125,35 @@ export function* sweepRun(context: VerbContext, runId: string): Verb<Run | null>
   const { run } = locked
   const swept = sweep(run, context.moment())
   if (swept === null) return null
+  const tokenEnded = tokenHasEnded(run, context.now())
+  return yield* storeSwept(
+    context,
+    locked,
+    swept,
+    tokenEnded ? { why: 'its token was revoked or ran out' } : {},
+  )
+}
+
+/**
+ * The executor that has this hold is gone with its process. Null if somebody else has the run by
+ * now.
+ */
+export function* takeOverExecutor(context: VerbContext, { runId, fence }: Hold): Verb<Run | null> {
+  const locked = yield* lockRun(context, runId)
+  const { run } = locked
+  if (run.state !== 'running' || run.holder !== 'executor' || run.fence !== fence) return null
+  const lost = loseHolder(run, context.now())
+  return yield* storeSwept(context, locked, lost, { why: 'the process that worked on it ended' })
+}
+
+function* storeSwept(
+  context: VerbContext,
+  locked: LockedRun,
+  swept: SweepResult,
+  why: { readonly why?: string },
+): Verb<Run | null> {
+  const { run } = locked
+  const runId = run.id
   const lost = { worker: run.worker, round: run.round, attempt: run.attempt }
   switch (swept.what) {
     case 'later': {
@@ -109,9 +161,6 @@ export function* sweepRun(context: VerbContext, runId: string): Verb<Run | null>
       return null
     }
     case 'returned': {
-      const why = tokenHasEnded(run, context.now())
-        ? { why: 'its token was revoked or ran out' }
-        : {}
       const data = { ...lost, ...why }
       const audit = { type: 'run.heartbeat_lost', actor: 'sweeper', runId, data } as const
       const fence = yield* insertAudit(audit, run.fence, context.now())

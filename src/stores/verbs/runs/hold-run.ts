@@ -2,24 +2,32 @@
 import type { LossCode } from '../../../domain/hold.ts'
 import { lossOf } from '../../../domain/hold.ts'
 import type { Run } from '../../../domain/run.ts'
-import { makePending, renew, start, tokenHasEnded } from '../../../domain/run.ts'
+import { makePending, renew, tokenHasEnded } from '../../../domain/run.ts'
 import type { TokenLimits } from '../../../domain/token-limits.ts'
 import { ConflictError, runNotFound } from '../../../errors.ts'
 import { sameHash } from '../../../secrets.ts'
-import type { HeartbeatAnswer, HolderRequest, LeaseAnswer, LeaseRequest } from '../../../store.ts'
+import type {
+  HeartbeatAnswer,
+  HolderRequest,
+  IdempotencyKey,
+  LeaseAnswer,
+  LeaseRequest,
+} from '../../../store.ts'
 import { LostRace } from '../../driver.ts'
 import type { Sql, Verb } from '../../sql.ts'
 import { raw, sql } from '../../sql.ts'
 import { insertAudit } from '../../tables/audit-table.ts'
-import { selectRun, writeRuns } from '../../tables/run-table.ts'
+import { selectRun, writeRuns, type RunHold } from '../../tables/run-table.ts'
 import { inRepositories } from '../tokens/within-limits.ts'
 import { selectSubject } from '../../tables/subject-table.ts'
 import { announceAgain } from '../outbox/announce.ts'
 import type { VerbContext } from '../context.ts'
 import { lockRun } from '../context.ts'
+import { withIdempotencyKey } from '../idempotency.ts'
+import { grantLeases, withSteps, type Leased } from './grant-leases.ts'
 import { endedForGrant, tokenRevoked } from '../tokens/tokens.ts'
 
-export function* leaseRun(context: VerbContext, request: LeaseRequest): Verb<LeaseAnswer | null> {
+export function* leaseRun(context: VerbContext, request: LeaseRequest): Verb<Leased | null> {
   if ((yield* endedForGrant(context, [request.grant])).size > 0) throw tokenRevoked()
   const found =
     request.runId === null
@@ -29,21 +37,29 @@ export function* leaseRun(context: VerbContext, request: LeaseRequest): Verb<Lea
   const types = typesWithin(request)
   const fits = types === null || types.includes(found.type)
   if (found.state !== 'pending' || found.availableAt === null || !fits) return null
-  const now = context.now()
-  const { actor, grant } = request
-  const data = { worker: grant.worker, round: found.round, attempt: found.attempt }
-  const audit = { type: 'run.leased', actor, runId: found.id, data } as const
-  const fence = yield* insertAudit(audit, found.fence, now)
-  const lease = { ...grant, ms: request.leaseMs ?? found.leaseMs }
-  const leased = { ...start(found, lease, now), fence }
-  const [run] = yield* writeRuns([leased])
-  if (run === undefined) throw new LostRace('the run was taken')
-  yield* announceHolder(context, run)
-  return { run, lease: { secret: grant.secret, expiresAt: run.leaseExpiresAt ?? now } }
+  const grant = { ...request.grant, ms: request.leaseMs ?? found.leaseMs }
+  const [leased] = yield* grantLeases(context, [{ run: found, grant }], request.actor)
+  return leased ?? null
+}
+
+/** The same, with the steps of the round. A replayed answer has the steps of now. */
+export function* leaseWithSteps(
+  context: VerbContext,
+  request: LeaseRequest,
+  idempotencyKey: IdempotencyKey | null,
+): Verb<LeaseAnswer | null> {
+  const leased = yield* withIdempotencyKey(
+    context,
+    idempotencyKey,
+    () => leaseRun(context, request),
+    { holdOf: (answer) => answer?.run ?? null },
+  )
+  return leased === null ? null : yield* withSteps(leased)
 }
 
 /**
- * Locks the subject of the run that has waited longest; skips subjects that others have locked.
+ * Locks the subject of the run that a person asked for, or else of the one that has waited longest;
+ * skips subjects that others have locked.
  * Each type is one query along its index: one query for several types would read all waiting runs.
  */
 function* lockCandidate(
@@ -55,14 +71,14 @@ function* lockCandidate(
   if (types === null) {
     return yield* lockFirst(
       context,
-      sql`run.available_at IS NOT NULL AND ${reached} ORDER BY run.available_at`,
+      sql`run.available_at IS NOT NULL AND ${reached} ORDER BY run.asked DESC, run.available_at`,
     )
   }
-  for (const type of yield* byLongestWait(types)) {
+  for (const type of yield* inTurn(types)) {
     const found = yield* lockFirst(
       context,
       sql`run.available_at IS NOT NULL AND run.type = ${type} AND ${reached}
-        ORDER BY run.type, run.available_at`,
+        ORDER BY run.type, run.asked DESC, run.available_at`,
     )
     if (found !== null) return found
   }
@@ -76,7 +92,7 @@ function typesWithin({ types, within }: LeaseRequest): readonly string[] | null 
 }
 
 /** No type waits for ever, in whatever order a worker names its types. */
-function* byLongestWait(types: readonly string[]): Verb<readonly string[]> {
+function* inTurn(types: readonly string[]): Verb<readonly string[]> {
   return types.length < 2 ? types : yield* withRuns(types)
 }
 
@@ -90,20 +106,22 @@ export function* availableTypes(
   const found = yield* withRuns(types, reached)
   if (!any) return found
   const [row] = yield sql`SELECT type FROM run WHERE available_at IS NOT NULL AND ${reached}
-    ORDER BY available_at LIMIT 1`
+    ORDER BY asked DESC, available_at LIMIT 1`
   return row === undefined ? found : [...new Set([...found, row['type'] as string])]
 }
 
-/** The types that have a run to lease; the one that waits longest first. */
+/** The types that have a run to lease, in the order in which they are leased. */
 function* withRuns(types: readonly string[], reached = raw('1 = 1')): Verb<readonly string[]> {
-  const waiting: { type: string; since: number }[] = []
+  const waiting: { type: string; asked: number; since: number }[] = []
   for (const type of new Set(types)) {
-    const [row] = yield sql`SELECT available_at FROM run
+    const [row] = yield sql`SELECT asked, available_at FROM run
       WHERE available_at IS NOT NULL AND type = ${type} AND ${reached}
-      ORDER BY type, available_at LIMIT 1`
-    if (row !== undefined) waiting.push({ type, since: Number(row['available_at']) })
+      ORDER BY type, asked DESC, available_at LIMIT 1`
+    if (row === undefined) continue
+    waiting.push({ type, asked: Number(row['asked']), since: Number(row['available_at']) })
   }
-  return waiting.toSorted((a, b) => a.since - b.since).map(({ type }) => type)
+  const first = waiting.toSorted((a, b) => b.asked - a.asked || a.since - b.since)
+  return first.map(({ type }) => type)
 }
 
 function* lockFirst(context: VerbContext, whereInOrder: Sql): Verb<Run | null> {
@@ -141,21 +159,34 @@ function* announceHolder(context: VerbContext, run: Run): Verb<void> {
   if (subject !== null) yield* announceAgain(context, { subject }, run, run.fence)
 }
 
-export function checkHolder(run: Run, leaseHash: string, now: number): void {
-  const is = (hash: string | null): boolean => hash !== null && sameHash(hash, leaseHash)
-  const holds = is(run.leaseHash) && !tokenHasEnded(run, now)
-  const code = lossOf(run, holds, is(run.completedLeaseHash))
+export function checkHolder(run: RunHold, leaseHash: string, now: number): void {
+  const code = lossOfLease(run, leaseHash, now)
   if (code !== null) throw lossError(run, code)
 }
 
-const lossTexts: Record<LossCode, (run: Run) => string> = {
+/** Null while this lease holds the run. */
+export function lossOfLease(run: RunHold, leaseHash: string, now: number): LossCode | null {
+  const holds = isSame(run.leaseHash, leaseHash) && !tokenHasEnded(run, now)
+  return lossOf(run, holds, isSame(run.completedLeaseHash, leaseHash))
+}
+
+/** Whether the run has this lease, or had it before. */
+export function knowsLease(run: RunHold, leaseHash: string): boolean {
+  const hashes = [run.leaseHash, run.completedLeaseHash, ...run.pastLeaseHashes.split(' ')]
+  return hashes.some((hash) => isSame(hash, leaseHash))
+}
+
+const isSame = (hash: string | null, leaseHash: string): boolean =>
+  hash !== null && hash !== '' && sameHash(hash, leaseHash)
+
+const lossTexts: Record<LossCode, (run: RunHold) => string> = {
   superseded: (run) => `run ${run.id} was superseded by ${run.supersededBy ?? 'a newer head'}`,
   cancelled: (run) => `run ${run.id} was cancelled`,
   ended: (run) => `run ${run.id} is already completed, and its result is stored`,
   lease_lost: (run) => `run ${run.id} is not held by this lease`,
 }
 
-export function lossError(run: Run, code: LossCode): ConflictError {
+export function lossError(run: RunHold, code: LossCode): ConflictError {
   return new ConflictError(code, lossTexts[code](run), {
     hint:
       code === 'ended'

@@ -74,6 +74,13 @@ export function* activeRuns(): Verb<Record<ActiveState, number>> {
   return counts
 }
 
+/** Active runs are few, so those that executors hold are found among them. */
+export function* executorHolds(): Verb<Hold[]> {
+  const rows = yield sql`SELECT id, fence FROM run WHERE state = 'running'
+    AND holder = 'executor' ORDER BY id`
+  return rows.map((row) => ({ runId: row['id'] as string, fence: Number(row['fence']) }))
+}
+
 export function* dueRuns(now: number, limit: number): Verb<string[]> {
   const rows = yield sql`SELECT id FROM run WHERE due_at IS NOT NULL AND due_at <= ${now}
     ORDER BY due_at LIMIT ${limit}`

@@ -11,6 +11,7 @@ import { inPieces, join, raw, sql } from '../../sql.ts'
 import { insertAudits } from '../../tables/audit-table.ts'
 import type { PastRound } from '../../tables/past-round-table.ts'
 import { keepRounds } from '../../tables/past-round-table.ts'
+import { deleteStepsOf } from '../../tables/step-table.ts'
 import type { VerbContext } from '../context.ts'
 import { readState, writeState } from '../../tables/state-table.ts'
 
@@ -35,6 +36,7 @@ export function* purge(
     AND finished_at < ${now - limits.supersededMs}`)
   const gone = [...finished, ...superseded]
   yield* deleteDeliveries(gone)
+  yield* deleteStepsOf(gone.map((row) => row['id'] as string))
   yield* keepRounds(gone.map(roundOf), now)
   yield* insertAudits(
     gone.map((row) => ({

@@ -1,0 +1,120 @@
+/** Table `step`. Every write is an upsert of whole rows that checks and raises `rev`. */
+import type { Step } from '../../domain/step.ts'
+import { LostRace } from '../driver.ts'
+import { rowsToRead } from '../paging.ts'
+import type { Sql, Verb } from '../sql.ts'
+import { inPieces, join, padded, raw, sql, tuples } from '../sql.ts'
+import { table } from './table.ts'
+
+const step = table<Step>(
+  [
+    'runId',
+    'round',
+    'name',
+    'rev',
+    'state',
+    'policy',
+    'attempt',
+    'fence',
+    'startId',
+    'startedAt',
+    'endedAt',
+    'result',
+    'errorCode',
+    'errorText',
+    'codeVersion',
+  ],
+  { keyFields: 3 },
+)
+const columnsWithoutResult = raw(step.columns.text.replace(' result,', ' NULL AS result,'))
+
+/** How many steps a lease or a list has at most. */
+const stepsMax = 1000
+
+export interface StepName {
+  readonly runId: string
+  readonly round: number
+  readonly name: string
+}
+
+/** Names a step within its round. */
+export const stepKey = ({ runId, name }: Pick<StepName, 'runId' | 'name'>): string =>
+  `${runId} ${name}`
+
+/** By `stepKey`. Two names must not differ in the round alone. */
+export function* selectSteps(names: readonly StepName[]): Verb<Map<string, Step>> {
+  if (names.length === 0) return new Map()
+  // Numbers are sent as text, because a list of values has no types of its own on PostgreSQL.
+  const wanted = tuples(padded(names).map(({ runId, round, name }) => [runId, String(round), name]))
+  const rows = yield sql`WITH wanted (its_run, its_round, its_name) AS (VALUES ${wanted})
+    SELECT ${step.columns} FROM wanted JOIN step ON run_id = its_run
+      AND round = CAST(its_round AS INTEGER) AND name = its_name`
+  const found = rows.map((row) => step.decode(row))
+  return new Map(found.map((item) => [stepKey(item), item]))
+}
+
+/** The step that was begun with this start id, in whatever round. */
+export function* selectStepBegunAs(
+  runId: string,
+  name: string,
+  startId: string,
+): Verb<Step | null> {
+  const [row] = yield sql`SELECT ${step.columns} FROM step WHERE run_id = ${runId}
+    AND name = ${name} AND start_id = ${startId}`
+  return row === undefined ? null : step.decode(row)
+}
+
+/** Of one round, by name. As many as fit into an answer. */
+export function* selectStepsOfRound(runId: string, round: number): Verb<Step[]> {
+  const inOrder = sql`run_id = ${runId} AND round = ${round} ORDER BY name`
+  const large = ['result', 'error_text']
+  const count = yield* rowsToRead({ table: raw('step'), large, inOrder, limit: stepsMax })
+  // One row more than fits was counted.
+  const rows = yield sql`SELECT ${step.columns} FROM step WHERE ${inOrder} LIMIT ${count - 1}`
+  return rows.map((row) => step.decode(row))
+}
+
+/** In the order in which they were begun, without results. */
+export function* listSteps(runId: string, round: number | null): Verb<Step[]> {
+  const rows = yield sql`SELECT ${columnsWithoutResult} FROM step WHERE run_id = ${runId}
+    AND round = ${roundOr(runId, round)} ORDER BY started_at, name LIMIT ${stepsMax}`
+  return rows.map((row) => step.decode(row))
+}
+
+/** Of the present round. */
+export function* selectStep(runId: string, name: string): Verb<Step | null> {
+  const [row] = yield sql`SELECT ${step.columns} FROM step WHERE run_id = ${runId}
+    AND round = ${roundOr(runId, null)} AND name = ${name}`
+  return row === undefined ? null : step.decode(row)
+}
+
+function roundOr(runId: string, round: number | null): Sql {
+  return round === null ? sql`(SELECT round FROM run WHERE id = ${runId})` : sql`${round}`
+}
+
+/**
+ * Sorted, so that two batches cannot wait for each other. If a row changed since it was read, the
+ * race is lost. The caller must keep the runs unchanged: otherwise the row of a purged run would
+ * come back.
+ */
+export function* writeSteps(steps: readonly Step[]): Verb<Step[]> {
+  const raised = steps.map((item) => ({ ...item, rev: item.rev + 1 }))
+  for (const piece of inPieces(raised.toSorted(byKey))) {
+    const rows = tuples(piece.map((item) => step.encode(item)))
+    const written = yield sql`INSERT INTO step (${step.columns}) VALUES ${rows}
+      ON CONFLICT (run_id, round, name) DO UPDATE SET ${step.overwrite}
+      WHERE step.rev = excluded.rev - 1 RETURNING name`
+    if (written.length < piece.length) throw new LostRace('a step changed since it was read')
+  }
+  return raised
+}
+
+function byKey(a: Step, b: Step): number {
+  return stepKey(a) < stepKey(b) ? -1 : 1
+}
+
+export function* deleteStepsOf(runIds: readonly string[]): Verb<void> {
+  for (const piece of inPieces(runIds)) {
+    yield sql`DELETE FROM step WHERE run_id IN (${join(piece)})`
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * What holders do with steps: many requests at once, in a fixed number of statements.
+ *
+ * Order of locks: runs (sorted, and only kept unchanged), then steps (sorted). While a run is kept
+ * unchanged nobody can take it from its holder. Otherwise an old holder could begin a step while
+ * the run is given to another one, which would not see that step and would do it again.
+ *
+ * What must hold: a result that counts is stored even if its sender lost the run. So the loss is an
+ * answer, not an error that would undo the write.
+ */
+import type { LossCode } from '../../../domain/hold.ts'
+import type { Step, StepActor, StepDecision } from '../../../domain/step.ts'
+import { decideStep } from '../../../domain/step.ts'
+import type { ConflictError } from '../../../errors.ts'
+import { runNotFound } from '../../../errors.ts'
+import type { StepAnswer, StepRequest } from '../../../store.ts'
+import type { BatchAnswer } from '../../sql-store/batcher.ts'
+import type { Verb } from '../../sql.ts'
+import { insertDecisions } from '../../tables/audit-table.ts'
+import type { RunHold } from '../../tables/run-table.ts'
+import { selectHoldsUnchanged } from '../../tables/run-table.ts'
+import { selectStepBegunAs, selectSteps, stepKey, writeSteps } from '../../tables/step-table.ts'
+import type { VerbContext } from '../context.ts'
+import { knowsLease, lossError, lossOfLease } from '../runs/hold-run.ts'
+
+/** The request changes the run too, so it has to be done alone, under the subject's lock. */
+export const needsSubject = { needsSubject: true } as const
+
+export type ActAnswer = StepAnswer | typeof needsSubject
+
+/** A request whose sender is known to the run. */
+export interface Asked {
+  readonly request: StepRequest
+  readonly run: RunHold
+  /** How the sender lost the run; null while it holds the run. */
+  readonly loss: LossCode | null
+}
+
+interface Decided extends Asked {
+  readonly decision: StepDecision
+  /** As it was before. */
+  readonly found: Step | null
+}
+
+export function* actOnSteps(
+  context: VerbContext,
+  requests: readonly StepRequest[],
+): Verb<BatchAnswer<ActAnswer>[]> {
+  const ids = requests.map(({ runId }) => runId)
+  const runs = yield* selectHoldsUnchanged(ids, context.dialect.keepUnchanged)
+  const now = context.now()
+  const asked = requests.map((request) => checkSender(request, runs.get(request.runId), now))
+  const steps = yield* findSteps(asked.filter(isAsked))
+  const decided = asked.map((one) => {
+    if (one instanceof Error) return one
+    const found = steps.get(stepKey(one.request)) ?? null
+    return closesHeld(one.request, found) ? needsSubject : decideAsked(one, found, now)
+  })
+  const stored = yield* storeDecided(context, decided.filter(isDecided))
+  return decided.map((one) => (isDecided(one) ? answerOf(one, stored.get(one) ?? null) : one))
+}
+
+const isAsked = (one: Asked | Error): one is Asked => !(one instanceof Error)
+const isDecided = (one: Decided | Error | typeof needsSubject): one is Decided => 'decision' in one
+
+/** Only a result is accepted from a sender that lost the run, and only if it held the run once. */
+export function checkSender(
+  request: StepRequest,
+  run: RunHold | undefined,
+  now: number,
+): Asked | Error {
+  if (run === undefined) return runNotFound(request.runId)
+  const loss = lossOfLease(run, request.leaseHash, now)
+  if (loss === null) return { request, run, loss }
+  const counts = isResult(request) && knowsLease(run, request.leaseHash)
+  return counts ? { request, run, loss } : lossError(run, loss)
+}
+
+export const isResult = ({ action }: StepRequest): boolean =>
+  action.do === 'record' || action.do === 'fail'
+
+function closesHeld(request: StepRequest, found: Step | null): boolean {
+  return isResult(request) && found?.state === 'held' && found.startId === request.startId
+}
+
+/** By `stepKey`. A batch has one request per key. */
+export function* findSteps(asked: readonly Asked[]): Verb<Map<string, Step>> {
+  const found = yield* selectSteps(
+    asked.map(({ request, run }) => ({ ...request, round: run.round })),
+  )
+  for (const { request, run } of asked) {
+    // A result of an earlier round: its step is not in this one.
+    if (!isResult(request) || run.round === 1) continue
+    const { runId, name, startId } = request
+    if (found.get(stepKey(request))?.startId === startId) continue
+    const earlier = yield* selectStepBegunAs(runId, name, startId)
+    if (earlier !== null) found.set(stepKey(request), earlier)
+  }
+  return found
+}
+
+export function decideAsked(asked: Asked, found: Step | null, now: number): Decided {
+  const { request, run, loss } = asked
+  const by: StepActor = {
+    runId: run.id,
+    round: run.round,
+    fence: loss === null ? run.fence : null,
+    actor: request.actor,
+  }
+  return { ...asked, found, decision: decideStep(found, request.action, by, request, now) }
+}
+
+/** Returns the steps that were written. */
+function* storeDecided(
+  context: VerbContext,
+  decided: readonly Decided[],
+): Verb<Map<Decided, Step>> {
+  const changed = decided.flatMap((one) => {
+    const { step } = one.decision
+    return step === null || step === one.found ? [] : [{ one, step }]
+  })
+  const written = yield* writeSteps(changed.map(({ step }) => step))
+  const audits = decided.map(({ decision, run }) => ({
+    drafts: decision.audits,
+    causeId: run.fence,
+  }))
+  yield* insertDecisions(audits, context.now())
+  return new Map(changed.flatMap(({ one }, i) => (written[i] ? [[one, written[i]]] : [])))
+}
+
+export function answerOf(
+  { run, loss, decision }: Decided,
+  stored: Step | null,
+): StepAnswer | ConflictError {
+  if (loss !== null) return lossError(run, loss)
+  return { reply: decision.reply, step: stored ?? decision.step }
+}
