@@ -8,7 +8,7 @@ export const conflictCodes = {
   lease_lost: 'the run has another holder or none; stop working on it',
   key_conflict: 'the key belongs to another subject; use another key, or name that subject',
   not_current: "the key is no longer its subject's current one; rerun the current run",
-  not_active: 'the run has ended; only an active run can be cancelled or report a status',
+  not_active: 'the run has ended; only an active run can be cancelled, report a status or go on',
   step_in_doubt:
     'an earlier holder began the step and left no result; `key` and `attempt` name it. Send ' +
     '`take_over`, `confirmed` or `held`',

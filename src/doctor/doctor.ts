@@ -61,6 +61,7 @@ export async function runDoctor(options: DoctorOptions): Promise<Report> {
     { name: 'store', run: async () => checkDatabase(await options.inspect(), options.settings) },
     { name: 'store.file', run: () => checkDatabaseFile(options.settings) },
     { name: 'store.disk', run: () => checkDisk(options.settings) },
+    ...checksOfRuns(options),
     ...storeChecks(options),
     { name: 'github', run: async () => (await (await options.github())?.checkSetup()) ?? [] },
   ])
@@ -80,7 +81,7 @@ function configurationChecks({ settings }: DoctorOptions): readonly Check[] {
   ]
 }
 
-function storeChecks({ settings, store }: DoctorOptions): readonly Check[] {
+function checksOfRuns({ settings, store }: DoctorOptions): readonly Check[] {
   return [
     {
       name: 'runs',
@@ -113,6 +114,11 @@ function storeChecks({ settings, store }: DoctorOptions): readonly Check[] {
         return checkLostLeases(lost, open.now())
       },
     },
+  ]
+}
+
+function storeChecks({ settings, store }: DoctorOptions): readonly Check[] {
+  return [
     {
       name: 'inbox',
       run: async () => {

@@ -103,7 +103,7 @@ function notBegun(name: string): ConflictError {
 }
 
 function late(name: string): ConflictError {
-  const message = `the step ${name} was begun again after you began it; what you sent changes nothing`
+  const message = `the step ${name} was begun again after you began it; nothing was changed`
   return new ConflictError('step_late', message, {
     hint: 'Read what it is now with GET, and go on with that.',
   })

@@ -21,9 +21,9 @@ export function heldStepWords({ dueAt }: Run, held: Step, known: Known): string 
           `. If nobody decides by ${time(dueAt)}, the run fails (step_unresolved)`,
         ]
   return (
-    `waits for a person's decision${since}: it is not known whether step ${quoted(held.name)} was ` +
-    `done. ${atStart(beginnerWords(held, known))} began it at ${time(held.startedAt)} under the ` +
-    `policy ${held.policy}, and no result came${end}`
+    `waits for a person's decision${since}: it is not known whether step ${quoted(held.name)} ` +
+    `was done. ${atStart(beginnerWords(held, known))} began it at ${time(held.startedAt)} under ` +
+    `the policy ${held.policy}, and no result came${end}`
   )
 }
 
