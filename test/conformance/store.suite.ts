@@ -11,6 +11,7 @@ import { claimTable } from './runs/claim-table.suite.ts'
 import { clockSetBack } from './upkeep/clock-set-back.suite.ts'
 import { continuity } from './upkeep/continuity.suite.ts'
 import { crossing } from './runs/crossing.suite.ts'
+import { executors } from './steps/executors.suite.ts'
 import { fastClock } from './runs/fast-clock.suite.ts'
 import { headBase } from './runs/head-base.suite.ts'
 import { headOrder } from './runs/head-order.suite.ts'
@@ -74,6 +75,7 @@ const parts = {
     describe('a late result', () => lateResults(open))
     describe('a held step', () => heldSteps(open))
     describe('leasing', () => stepLeases(open))
+    describe('taking over executors', () => executors(open))
   },
   inbox(open: OpenStore) {
     describe('a repository', () => repositories(open))
