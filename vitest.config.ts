@@ -23,7 +23,7 @@ const notQuick = [
   'src/cli/main.test.ts',
   'src/cli/simulate/simulate-command.test.ts',
   'src/stores/migrations.test.ts',
-  'src/stores/sql-store/claim-batches.test.ts',
+  'src/stores/sql-store/{claim,step}-batches.test.ts',
   'src/stores/drivers/postgres.test.ts',
 ]
 

@@ -9,6 +9,10 @@ interface ErrorOptionsWithHint {
   readonly cause?: unknown
 }
 
+interface ConflictOptions extends ErrorOptionsWithHint {
+  readonly members?: Readonly<Record<string, string | number>>
+}
+
 export abstract class HoldfastError extends Error {
   readonly code: string
   readonly hint: string | undefined
@@ -25,7 +29,15 @@ export abstract class HoldfastError extends Error {
 export class NotFoundError extends HoldfastError {}
 
 /** The present state does not allow it. Repeating the same call does not help. */
-export class ConflictError extends HoldfastError {}
+export class ConflictError extends HoldfastError {
+  /** What a program needs to go on, by the names of JSON. */
+  readonly members: Readonly<Record<string, string | number>>
+
+  constructor(code: string, message: string, options: ConflictOptions = {}) {
+    super(code, message, options)
+    this.members = options.members ?? {}
+  }
+}
 
 /** The caller's token is no longer valid. */
 export class UnauthorizedError extends HoldfastError {}

@@ -8,7 +8,13 @@ export const conflictCodes = {
   lease_lost: 'the run has another holder or none; stop working on it',
   key_conflict: 'the key belongs to another subject; use another key, or name that subject',
   not_current: "the key is no longer its subject's current one; rerun the current run",
-  not_active: 'the run has ended; only an active run can be cancelled or report a status',
+  not_active: 'the run has ended; only an active run can be cancelled, report a status or go on',
+  step_in_doubt:
+    'an earlier holder began the step and left no result; `key` and `attempt` name it. Send ' +
+    '`take_over`, `confirmed` or `held`',
+  step_late: 'the step was begun again after you began it, so your result changes nothing',
+  step_not_begun: 'nobody began the step; send `state: "started"` first',
+  step_not_held: 'the step does not wait for a person, so there is nothing to decide',
   already_sent: 'it was sent, and that is final; publish something new instead',
   content_differs: 'this name was published with other content in this round; use another name',
   not_ours: 'GitHub shows that this is not what the delivery published; give the right id or none',

@@ -89,15 +89,18 @@ function isInstant(value: string): boolean {
   return Date.parse(value) >= 0
 }
 
-/** Any JSON value, bounded by its size as text. */
-export const anyJson = z.unknown().superRefine((value, context) => {
-  if (value === undefined) return
-  const message = jsonFlaw(value)
-  if (message !== null) context.addIssue({ code: 'custom', message })
-})
+/** Any JSON value, bounded by its size as text. `remedy`: what to do with a larger one. */
+export const jsonField = (remedy = '') =>
+  z.unknown().superRefine((value, context) => {
+    if (value === undefined) return
+    const message = jsonFlaw(value, remedy)
+    if (message !== null) context.addIssue({ code: 'custom', message })
+  })
+
+export const anyJson = jsonField()
 
 /** Why a value cannot be stored as JSON, or null. A program with the library may pass any value. */
-function jsonFlaw(value: unknown): string | null {
+function jsonFlaw(value: unknown, remedy: string): string | null {
   const flaws: string[] = []
   const inspect = (_name: string, part: unknown): unknown => {
     // `1e999` is read as Infinity and would be stored as null, which is not what was sent.
@@ -113,7 +116,8 @@ function jsonFlaw(value: unknown): string | null {
     const json = JSON.stringify(value, inspect) as string | undefined
     if (json === undefined)
       return `must be a value that JSON has, such as an object or a text, not a ${typeof value}`
-    if (Buffer.byteLength(json) > jsonBytesMax) flaws.push('must be at most 256 KB as JSON')
+    if (Buffer.byteLength(json) > jsonBytesMax)
+      flaws.push(`must be at most 256 KB as JSON${remedy}`)
     return flaws[0] ?? null
   } catch (error) {
     return error instanceof RangeError

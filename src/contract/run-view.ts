@@ -6,6 +6,7 @@ import type { Claimed, Leased, LeaseView } from '../runs/runs.ts'
 import type { Paged } from '../store.ts'
 import { maybeTime, timeView } from './answers.ts'
 import type { RunView } from './runs.ts'
+import { knownStepView } from './step-view.ts'
 
 const maybeJson = (json: string | null): unknown => (json === null ? null : JSON.parse(json))
 
@@ -112,5 +113,6 @@ export async function leasedView(store: AnchorSource, leased: Leased) {
     run: await runView(store, leased.run),
     lease: leaseView(leased.lease),
     run_token: leased.runToken,
+    steps: leased.steps.map(knownStepView),
   }
 }

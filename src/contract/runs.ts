@@ -21,6 +21,7 @@ import {
   waitMs,
 } from './fields.ts'
 import { pickedBy } from './forms.ts'
+import { knownStep } from './step-fields.ts'
 
 const claimCommon = {
   webhook_id: line(200)
@@ -114,7 +115,7 @@ export const leaseBody = z.strictObject({
     .describe('Length of the lease in milliseconds. Default: that of its claim or last holder.'),
 })
 
-const holder = {
+export const holderFields = {
   lease_token: leaseToken
     .optional()
     .describe('`lease.token` of the claim or lease. Required unless the bearer is a run token.'),
@@ -122,7 +123,7 @@ const holder = {
 
 export const heartbeatBody = z
   .strictObject({
-    ...holder,
+    ...holderFields,
     lease_ms: leaseMs
       .optional()
       .describe('New length of the lease in milliseconds. Default: as before.'),
@@ -130,10 +131,19 @@ export const heartbeatBody = z
   })
   .optional()
 
-export const releaseBody = z.strictObject(holder).optional()
+export const releaseBody = z.strictObject(holderFields).optional()
+
+/** What went wrong, as a holder reports it. */
+export const workError = z.union([
+  text(20_000),
+  z.strictObject({
+    code: errorCode,
+    text: text(20_000).describe('For people.'),
+  }),
+])
 
 export const completeBody = z.strictObject({
-  ...holder,
+  ...holderFields,
   outcome: z.enum(outcomes).describe('How the work ended.'),
   verdict: z
     .enum(verdicts)
@@ -143,16 +153,7 @@ export const completeBody = z.strictObject({
   description: text(2000).optional().describe('One sentence for a status.'),
   target_url: httpUrl.optional().describe('Where people read more: an http or https URL.'),
   result: anyJson.optional().describe('Any JSON for programs, at most 256 KB.'),
-  error: z
-    .union([
-      text(20_000),
-      z.strictObject({
-        code: errorCode,
-        text: text(20_000).describe('For people.'),
-      }),
-    ])
-    .optional()
-    .describe('What went wrong. A plain text gets the code `failed`.'),
+  error: workError.optional().describe('What went wrong. A plain text gets the code `failed`.'),
 })
 
 export const noFields = z.strictObject({}).optional()
@@ -263,6 +264,12 @@ export const leased = z
     run: run.describe('The run you hold now.'),
     lease: lease.describe('Your lease on it.'),
     run_token: z.string().describe('A bearer token for this run only.'),
+    steps: z
+      .array(knownStep)
+      .describe(
+        'The steps of this round so far, at most 1000. `PUT /v1/runs/{id}/steps/{name}` has the ' +
+          'result of one.',
+      ),
   })
   .register(z.globalRegistry, { id: 'Leased' })
 
@@ -272,6 +279,7 @@ export const renewed = z.strictObject({
 export const runList = listOf(run)
 
 export type RunView = z.infer<typeof run>
+export type WorkError = z.infer<typeof workError>
 export type ClaimBody = z.infer<typeof claimBody>
 export type CompleteBody = z.infer<typeof completeBody>
 export type RunsQuery = z.infer<typeof runsQuery>

@@ -30,6 +30,19 @@ export function checkPending({ pending }: StoreVitals, nowMs: number): readonly 
   ]
 }
 
+/** A step is in doubt, and only a person can tell whether it was done. */
+export function checkUndecided(waiting: number): readonly Finding[] {
+  if (waiting === 0) return [fine('runs.waiting', 'No run waits for a person.')]
+  const counted = { count: waiting, more: false }
+  return [
+    warning(
+      'runs.waiting',
+      `${countText(counted, 'run')} ${waits(counted)} for a person's decision.`,
+      'List them: holdfast runs --state waiting. What to decide: holdfast why ID',
+    ),
+  ]
+}
+
 /** The sweeper runs every second, so a run that is due for longer shows that no sweeper runs. */
 export function checkOverdue({ overdue }: StoreVitals): readonly Finding[] {
   if (overdue.count === 0) return [fine('runs.overdue', 'No overdue runs.')]

@@ -10,7 +10,14 @@ import type { OutboxStore } from '../store/outbox-store.ts'
 import { budgetLimits } from '../settings/run-types/publishing-rules.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store, StorePart } from '../store.ts'
-import { checkCatchUp, checkInbox, checkLostLeases, checkOverdue, checkPending } from './backlog.ts'
+import {
+  checkCatchUp,
+  checkInbox,
+  checkLostLeases,
+  checkOverdue,
+  checkPending,
+  checkUndecided,
+} from './backlog.ts'
 import {
   checkAdminToken,
   checkConfigFile,
@@ -27,7 +34,12 @@ import { checkDatabase, checkServed, checkStoreMode } from './store.ts'
 
 const lostLeasesRead = 100
 
-export type DoctorStore = StorePart<{ upkeep: 'vitals'; audit: 'list'; inbox: 'backlog' }> &
+export type DoctorStore = StorePart<{
+  upkeep: 'vitals'
+  runs: 'countActive'
+  audit: 'list'
+  inbox: 'backlog'
+}> &
   Pick<Store, 'now'> & {
     readonly outbox: Pick<OutboxStore, 'backlog' | 'budgets' | 'authors' | 'rules'>
     readonly catchUp: Pick<CatchUpStore, 'backlog'>
@@ -49,6 +61,7 @@ export async function runDoctor(options: DoctorOptions): Promise<Report> {
     { name: 'store', run: async () => checkDatabase(await options.inspect(), options.settings) },
     { name: 'store.file', run: () => checkDatabaseFile(options.settings) },
     { name: 'store.disk', run: () => checkDisk(options.settings) },
+    ...checksOfRuns(options),
     ...storeChecks(options),
     { name: 'github', run: async () => (await (await options.github())?.checkSetup()) ?? [] },
   ])
@@ -68,7 +81,7 @@ function configurationChecks({ settings }: DoctorOptions): readonly Check[] {
   ]
 }
 
-function storeChecks({ settings, store }: DoctorOptions): readonly Check[] {
+function checksOfRuns({ settings, store }: DoctorOptions): readonly Check[] {
   return [
     {
       name: 'runs',
@@ -85,6 +98,13 @@ function storeChecks({ settings, store }: DoctorOptions): readonly Check[] {
       },
     },
     {
+      name: 'runs.waiting',
+      run: async () => {
+        const open = await store()
+        return open === null ? [] : checkUndecided((await open.runs.countActive()).waiting)
+      },
+    },
+    {
       name: 'runs.leases',
       run: async () => {
         const open = await store()
@@ -94,6 +114,11 @@ function storeChecks({ settings, store }: DoctorOptions): readonly Check[] {
         return checkLostLeases(lost, open.now())
       },
     },
+  ]
+}
+
+function storeChecks({ settings, store }: DoctorOptions): readonly Check[] {
+  return [
     {
       name: 'inbox',
       run: async () => {

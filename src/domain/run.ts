@@ -202,6 +202,8 @@ export interface LeaseToken {
 }
 
 const pastLeaseHashesKept = 16
+/** `tokenUntil` of a lease whose token was revoked. */
+export const revokedUntil = 0
 /** For this many further leases, the run of an outside caller waits for its next claim. */
 export const furtherLeases = 10
 
@@ -249,9 +251,13 @@ export function leaseIsLost(run: Run, moment: Moment): boolean {
   return tokenHasEnded(run, moment.now) || hasPassed(run.leaseExpiresAt, run, moment)
 }
 
-/** Removes the holder, which gets `lease_lost` from now on. */
+/**
+ * Removes the holder, which gets `lease_lost` from now on. A revoked one is forgotten: it may not
+ * even send a late result.
+ */
 function withoutLease(run: Run): Run {
-  const past = [run.leaseHash, ...run.pastLeaseHashes.split(' ')].filter((hash) => hash)
+  const last = run.tokenUntil === revokedUntil ? null : run.leaseHash
+  const past = [last, ...run.pastLeaseHashes.split(' ')].filter((hash) => hash)
   return {
     ...run,
     leaseHash: null,

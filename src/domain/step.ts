@@ -26,6 +26,9 @@ export type StepState = (typeof stepStates)[number]
 export const stepPolicies = ['repeat', 'confirm', 'hold'] as const
 export type StepPolicy = (typeof stepPolicies)[number]
 
+/** A name is part of a path, and `.` and `..` are not. */
+export const stepNameForm = /^(?!\.{1,2}$)[A-Za-z0-9_.:-]{1,100}$/
+
 /** Of a result, as JSON text in UTF-8. */
 export const stepResultBytesMax = 256 * 1024
 /** How long a run waits for a person's decision about a held step. */

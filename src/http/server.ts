@@ -39,6 +39,7 @@ import { metricsRoutes } from './routes/health.ts'
 import { outputRoutes } from './routes/outputs.ts'
 import { referenceRoutes, sendDocs } from './routes/reference.ts'
 import { runRoutes } from './routes/runs.ts'
+import { stepRoutes } from './routes/steps.ts'
 import { tokenRoutes } from './routes/tokens.ts'
 import { webhookRoutes } from './routes/webhooks.ts'
 import { whyRoutes } from './routes/audit.ts'
@@ -64,6 +65,7 @@ export function createHttpServer(deps: HttpDeps): App {
     holdRoutes(app, deps)
     runRoutes(app, deps)
     outputRoutes(app, deps)
+    stepRoutes(app, deps)
     deliveryRoutes(app, deps)
     auditRoutes(app, deps)
     inboxRoutes(app, deps)

@@ -33,6 +33,7 @@ export type OperationStore = StorePart<{
   inbox: 'body'
   runs: 'reportStatus' | 'types'
   repositories: 'names' | 'getByName'
+  steps: 'list' | 'get'
 }> &
   Pick<Store, 'tokens'> &
   Omit<WhyStore, 'outbox'> & { readonly outbox: OperationOutbox }

@@ -12,6 +12,8 @@ import { hashSecret, leaseToken, makeSecret, runToken } from '../secrets.ts'
 import type {
   ClaimAnswer,
   CompleteRequest,
+  DecidedStep,
+  DecideStepRequest,
   HeartbeatAnswer,
   Hold,
   LeaseAnswer,
@@ -19,6 +21,8 @@ import type {
   Page,
   Paged,
   RunFilter,
+  StepAnswer,
+  StepRequest,
   Store,
 } from '../store.ts'
 import { withRepository } from './callers-repository.ts'
@@ -264,6 +268,22 @@ class StoreRuns implements RunsService {
     this.#tellLost([run.id])
     this.#tellAvailable(run)
     return run
+  }
+
+  async actOnStep(request: StepRequest): Promise<StepAnswer> {
+    const answer = await this.#options.store.steps.act(request)
+    // Its holder has lost the run, and may wait in a heartbeat.
+    if (answer.reply === 'held') this.#holders.wake([request.runId])
+    return answer
+  }
+
+  async decideStep(
+    request: DecideStepRequest,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<DecidedStep> {
+    const decided = await this.#options.store.steps.decide(request, idempotencyKey ?? null)
+    this.#tellAvailable(decided.run)
+    return decided
   }
 
   async cancel(runId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<Run> {

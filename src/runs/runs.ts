@@ -8,7 +8,18 @@ import type { Completion } from '../domain/completion.ts'
 import type { LeaseToken, Run } from '../domain/run.ts'
 import type { Step } from '../domain/step.ts'
 import type { TokenLimits } from '../domain/token-limits.ts'
-import type { HeartbeatAnswer, Hold, IdempotencyKey, Page, Paged, RunFilter } from '../store.ts'
+import type {
+  DecidedStep,
+  DecideStepRequest,
+  HeartbeatAnswer,
+  Hold,
+  IdempotencyKey,
+  Page,
+  Paged,
+  RunFilter,
+  StepAnswer,
+  StepRequest,
+} from '../store.ts'
 
 export interface Runs {
   claim(request: ClaimRequest, actor: string, idempotencyKey?: IdempotencyKey): Promise<Claimed>
@@ -39,6 +50,10 @@ export interface Runs {
     actor: string,
     idempotencyKey?: IdempotencyKey,
   ): Promise<Run>
+  /** What a holder does with a step of its run: see domain/step.ts. */
+  actOnStep(request: StepRequest): Promise<StepAnswer>
+  /** A person's decision about a held step. Its run waits for a worker again. */
+  decideStep(request: DecideStepRequest, idempotencyKey?: IdempotencyKey): Promise<DecidedStep>
   cancel(runId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<Run>
   rerun(runId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<Claimed>
   get(runId: string): Promise<Run>

@@ -9,6 +9,7 @@ const schema = z
     kind: z.enum(['one', 'two']).optional(),
     error: z.union([z.string(), z.strictObject({ code: z.string() })]).optional(),
     inner: z.strictObject({ lease_ms: z.int() }).nullable().default(null),
+    sure: z.literal(true).optional(),
   })
   .optional()
 
@@ -28,6 +29,8 @@ test.each([
   [{ head_sha: 'b' }, ['head_sha must be a run of a']],
   [{ ...right, kind: 'three' }, ['kind must be one or two']],
   [{ ...right, kind: 3 }, ['kind must be one or two (shape)']],
+  [{ ...right, sure: false }, ['sure must be true']],
+  [{ ...right, sure: 'yes' }, ['sure must be true (shape)']],
   [{ ...right, error: 5 }, ['error has the wrong type (shape)']],
   [{ ...right, error: { code: 5 } }, ['error.code must be a string (shape)']],
   [

@@ -48,10 +48,13 @@ function flatten(schema: z.ZodType, issue: Issue, data: unknown): readonly Findi
       const values = issue.values.map(String)
       const meant = typeof value === 'string' ? didYouMeanValue(value, values) : ''
       const message = [`must be ${listed(values)}`, meant].filter(Boolean).join('. ')
-      return [{ path, message, shape: typeof value !== 'string' }]
+      const shape = !issue.values.some((one) => typeof one === typeof value)
+      return [{ path, message, shape }]
     }
     case 'invalid_union':
       return flattenUnion(schema, issue, data)
+    case 'custom':
+      return [{ path, message: issue.message, shape: issue.params?.['shape'] === true }]
     default:
       return [{ path, message: issue.message, shape: false }]
   }

@@ -93,6 +93,46 @@ describe.each(databases)('a command with and without a server on $name', ({ name
     expect(audit).toMatch(/\trun\.claimed\tadmin\t/)
   })
 
+  it('shows and decides steps, and the audit names the actor', async () => {
+    const claim = { key: 'v1', type: 'deploy', lease: false }
+    const { id } = (await admin.claim(claim)).body.run
+    const holdStep = async (name: string): Promise<void> => {
+      const { body: held } = await admin.post('/v1/runs/lease', { worker: 'w', types: ['deploy'] })
+      const worker = new Client(url, held.run_token)
+      for (const body of [{ state: 'started', in_doubt: 'hold' }, { held: true }]) {
+        const step = { start_id: 's', ...body }
+        expect((await worker.call('PUT', `/v1/runs/${id}/steps/${name}`, step)).status).toBe(200)
+      }
+    }
+    await holdStep('first')
+    expect(JSON.parse(await same('runs', 'steps', id, '--json'))).toMatchObject({
+      items: [{ name: 'first', state: 'held' }],
+    })
+    expect(await same('runs', 'steps', id)).toContain('first\theld\thold\t1\t')
+    expect(await same('runs', 'show', id)).toMatch(/^held_step\tfirst$/m)
+    expect(await same('why', id)).toContain(`holdfast runs step fail ${id} first`)
+
+    const confirm = ['runs', 'step', 'confirm', id, 'first', '--result', '[1]', '--json']
+    const confirmed = await straight(...confirm)
+    const decided = { step: { name: 'first', state: 'done' }, run: { id, state: 'pending' } }
+    expect(JSON.parse(confirmed.stdout)).toMatchObject(decided)
+    await holdStep('second')
+    const failed = await through('runs', 'step', 'fail', id, 'second', '--text', 'no')
+    expect(failed).toMatchObject({ code: 0, stderr: '' })
+    expect(failed.stdout).toContain('has failed. The run waits for a worker.')
+    await holdStep('third')
+    expect((await through('runs', 'step', 'repeat', id, 'third')).code).toBe(0)
+    for (const way of [straight, through]) {
+      const again = await way('runs', 'step', 'repeat', id, 'third')
+      expect(again).toMatchObject({ code: 1, stdout: '' })
+      expect(again.stderr).toContain('is open')
+      expect((await way('runs', 'step', 'repeat', id, 'nope')).stderr).toContain('runs steps')
+    }
+    const audit = await same('audit', '--run', id)
+    expect(audit).toMatch(/\toperator\.step_confirmed\tcli\t/)
+    expect(audit).toMatch(/\toperator\.step_failed\tadmin\t/)
+  })
+
   it('changes deliveries, and the audit names the actor', async () => {
     const { id } = (await admin.claim(newPullRequest()('head'))).body.run
     const list = await through('deliveries', '--run', id, '--channel', 'github-status', '--json')

@@ -11,12 +11,15 @@ import { claimTable } from './runs/claim-table.suite.ts'
 import { clockSetBack } from './upkeep/clock-set-back.suite.ts'
 import { continuity } from './upkeep/continuity.suite.ts'
 import { crossing } from './runs/crossing.suite.ts'
+import { executors } from './steps/executors.suite.ts'
 import { fastClock } from './runs/fast-clock.suite.ts'
 import { headBase } from './runs/head-base.suite.ts'
 import { headOrder } from './runs/head-order.suite.ts'
+import { heldSteps } from './steps/held-steps.suite.ts'
 import { holding } from './runs/holding.suite.ts'
 import { inboxDecisions } from './inbox/inbox-decisions.suite.ts'
 import { inbox } from './inbox/inbox.suite.ts'
+import { lateResults } from './steps/late-results.suite.ts'
 import { lists } from './runs/lists.suite.ts'
 import { idempotency } from './runs/idempotency.suite.ts'
 import { manyOutputs } from './outbox/many-outputs.suite.ts'
@@ -41,6 +44,9 @@ import { tokens } from './tokens/tokens.suite.ts'
 import { sharedCheck } from './outbox/shared-check.suite.ts'
 import { sharedCommit } from './outbox/shared-commit.suite.ts'
 import { sharedOwnStatus } from './outbox/shared-own-status.suite.ts'
+import { stepHolders } from './steps/step-holders.suite.ts'
+import { stepLeases } from './steps/step-leases.suite.ts'
+import { steps } from './steps/steps.suite.ts'
 import { unansweredClaims } from './runs/unanswered-claims.suite.ts'
 import { unattended } from './runs/unattended.suite.ts'
 import { vitals } from './upkeep/vitals.suite.ts'
@@ -62,6 +68,14 @@ const parts = {
     describe('requests at the same time', () => crossing(open))
     describe('the run verbs', () => runVerbs(open))
     describe('in any order', () => anyOrder(open))
+  },
+  steps(open: OpenStore) {
+    describe('a step', () => steps(open))
+    describe('the steps of a run', () => stepHolders(open))
+    describe('a late result', () => lateResults(open))
+    describe('a held step', () => heldSteps(open))
+    describe('leasing', () => stepLeases(open))
+    describe('taking over executors', () => executors(open))
   },
   inbox(open: OpenStore) {
     describe('a repository', () => repositories(open))

@@ -13,81 +13,16 @@ import type { HttpStore } from '../../src/http/deps.ts'
 import type { Intake } from '../../src/intake/intake.ts'
 import { isSignedBy } from '../../src/intake/events/signature.ts'
 import type { ClaimRequest, Runs } from '../../src/runs/runs.ts'
-import { hashSecret, leaseToken, runToken } from '../../src/secrets.ts'
-import type { IdempotencyKey, StoredToken } from '../../src/store.ts'
+import { leaseToken, runToken } from '../../src/secrets.ts'
+import type { IdempotencyKey, StepAnswer, StoredToken } from '../../src/store.ts'
 import type { Refusals } from '../../src/store/token-store.ts'
 import { startedAt, theRunId } from './fake-facts.ts'
+import { leaseSecret, theRun } from './fake-run.ts'
 import { fakeOutbox } from './fake-outbox.ts'
+import { fakeSteps, fakeStepVerbs, theStep } from './fake-steps.ts'
 import { fakeTokens } from './fake-tokens.ts'
 
-export { startedAt, theRunId }
-
-export const leaseSecret = 'lease-secret'
-
-export const theRun: Run = {
-  id: theRunId,
-  rev: 1,
-  type: 'review',
-  subjectId: 'sub_1',
-  scope: 'rep_1',
-  subject: 'pr-5',
-  key: `acme/widgets:pr-5:base-${'a'.repeat(40)}:head-${'b'.repeat(40)}`,
-  pair: 'pair',
-  repo: 'acme/widgets',
-  pr: 5,
-  baseSha: 'a'.repeat(40),
-  headSha: 'b'.repeat(40),
-  state: 'running',
-  onNewer: 'supersede',
-  attempt: 1,
-  round: 1,
-  fence: 1,
-  orderAt: null,
-  lastEventAt: null,
-  rerunWanted: false,
-  asked: false,
-  claimFence: 7,
-  reports: [],
-  anchorPer: 'subject',
-  statusContext: 'holdfast/review',
-  checkName: null,
-  locale: 'en',
-  leaseHash: hashSecret(leaseSecret),
-  pastLeaseHashes: '',
-  completedLeaseHash: null,
-  leaseMs: 60_000,
-  leaseExpiresAt: startedAt + 60_000,
-  holder: 'worker',
-  worker: 'w1',
-  tokenId: null,
-  tokenUntil: null,
-  availableAt: null,
-  dueAt: null,
-  attemptsMax: 3,
-  timeoutMs: 3_600_000,
-  pendingTimeoutMs: 3_600_000,
-  createdAt: startedAt,
-  startedAt,
-  finishedAt: null,
-  deadlineAt: startedAt + 3_600_000,
-  supersededBy: null,
-  outcome: null,
-  verdict: null,
-  summary: null,
-  description: null,
-  targetUrl: null,
-  input: '{"depth":2}',
-  result: null,
-  errorCode: null,
-  errorText: null,
-  webhookId: null,
-  triggerEvent: 'pull_request',
-  triggerAction: 'opened',
-  triggerSender: 'mona',
-  previousRunId: 'run_before',
-  previousHeadSha: 'c'.repeat(40),
-  previousVerdict: 'failure',
-}
+export { leaseSecret, startedAt, theRun, theRunId }
 
 export const webhookSecret = 'a-webhook-secret'
 export const theEntryId = 'inb_0000000001abcdefghijkmnpqr'
@@ -143,6 +78,8 @@ export interface Fakes {
   repositoryGithubId: number | null
   /** The only run in the store; tests replace it. */
   run: Run
+  /** What the store answers about a step, and the only step that it has; tests replace it. */
+  stepAnswer: StepAnswer
   /** If set, every verb of the runs and the store rejects with it. */
   failure: Error | null
   /** If set, the long-poll verbs wait until their signal fires. */
@@ -161,6 +98,7 @@ export function makeFakes(): Fakes {
     subjectScope: null,
     repositoryGithubId: null,
     run: theRun,
+    stepAnswer: { reply: 'began', step: theStep },
     failure: null,
     holds: false,
     holding: Promise.withResolvers(),
@@ -202,7 +140,9 @@ function fakeRuns(state: State): Runs {
       change('lease', request, actor, once)
       if (request.worker === 'idle') await held(state, request.signal)
       const { lease, runToken: token } = claimed
-      return request.worker === 'idle' ? null : { run: theRun, lease, runToken: token, steps: [] }
+      return request.worker === 'idle'
+        ? null
+        : { run: theRun, lease, runToken: token, steps: [theStep] }
     },
     leaseMany: () => Promise.resolve([]),
     untilLost: () => Promise.resolve(),
@@ -232,6 +172,7 @@ function fakeRuns(state: State): Runs {
       change('rerun', { runId }, actor, once)
       return claimed
     },
+    ...fakeStepVerbs(state),
     get: async (runId) => find(runId),
     async list(filter) {
       if (state.failure !== null) throw state.failure
@@ -280,6 +221,7 @@ function fakeStore(state: State): HttpStore {
   }
   return {
     outbox: fakeOutbox(state),
+    steps: fakeSteps(state),
     now: () => startedAt,
     upkeep: { servedAt: async () => startedAt },
     tokens: fakeTokens(state),

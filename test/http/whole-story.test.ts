@@ -2,26 +2,12 @@
  * Goal: HTTP and the services agree: the whole life of a run by HTTP alone.
  * Method: the real run service over a store in memory; only time is faked, and does not pass.
  */
-import { defaultRights, githubDeclarations } from '../../src/channels/github-channels.ts'
-import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { unannounced } from '../../src/domain/run.ts'
-import { createAuditFeed } from '../../src/audit/feed.ts'
 import type { App } from '../../src/http/app.ts'
 import type { RunView } from '../../src/contract.ts'
-import { FailedAccess } from '../../src/http/access/failed-access.ts'
-import { TokenWatch } from '../../src/http/access/token-watch.ts'
-import { createHttpServer } from '../../src/http/server.ts'
-import { openIntake } from '../../src/intake/open-intake.ts'
-import { noMetrics } from '../../src/metrics.ts'
-import { createRuns } from '../../src/runs/create-runs.ts'
-import { systemScheduler } from '../../src/scheduler.ts'
-import { hashSecret } from '../../src/secrets.ts'
-import { withTypeDefaults } from '../../src/settings/run-types/type-defaults.ts'
-import { openSqlite } from '../../src/stores/open-sqlite.ts'
-import { startedAt, webhookSecret } from './fakes.ts'
+import { startedAt } from './fakes.ts'
+import { realServer, type RealServer } from './real-server.ts'
 import { adminToken, bearer, problemOf } from './server-under-test.ts'
-import { seededChance } from '../seed.ts'
 
 interface ClaimedView {
   readonly should_process: boolean
@@ -32,66 +18,13 @@ interface ClaimedView {
   readonly run_token: string
 }
 
+let real: RealServer
 let server: App
-let close: () => Promise<void>
-
 beforeEach(() => {
-  const clock = { wallMs: () => startedAt, monotonicMs: () => 0 }
-  const log = pino({ level: 'silent' })
-  const machine = { clock, random: seededChance(), scheduler: systemScheduler }
-  const store = openSqlite(
-    { path: ':memory:', exclusive: true },
-    { ...machine, channels: githubDeclarations },
-  )
-  const policyOf = (_type: string, kind: 'pull_request' | 'job') =>
-    ({
-      announcement: unannounced,
-      onNewer: kind === 'pull_request' ? 'supersede' : 'queue',
-      attempts: 3,
-      timeoutMs: 3_600_000,
-      pendingTimeoutMs: 3_600_000,
-    }) as const
-  const runs = createRuns({ ...machine, store, log, leaseMs: 60_000, policyOf, headSource: null })
-  const intake = openIntake({
-    ...machine,
-    secrets: [webhookSecret],
-    types: withTypeDefaults({}).runs,
-    store,
-    runs,
-    github: null,
-    log,
-    metrics: noMetrics,
-  })
-  server = createHttpServer({
-    checkIsOurs: async () => undefined,
-    ...machine,
-    runs,
-    intake: intake.intake,
-    store,
-    metrics: noMetrics,
-    metricsPage: { contentType: 'text/plain', text: async () => '' },
-    auditFeed: createAuditFeed({ store, scheduler: systemScheduler, log }),
-    log,
-    adminTokenHash: hashSecret(adminToken),
-    budgetLimits: { spacingMs: 1000, perMinute: 80, perHour: 500 },
-    publishRights: () => defaultRights,
-    isOurHost: () => true,
-    failedAccess: new FailedAccess(store, systemScheduler, log),
-    trustedProxies: null,
-    touchToken: () => undefined,
-    tokenWatch: new TokenWatch(store, systemScheduler),
-    version: '0.0.0',
-    sandbox: true,
-    doctor: () => Promise.resolve({ ok: true, findings: [] }),
-    catchUp: () => Promise.reject(new Error('nothing to catch up with')),
-  })
-  close = async () => {
-    await server.close()
-    await intake.stop()
-    await store.close()
-  }
+  real = realServer()
+  ;({ server } = real)
 })
-afterEach(() => close())
+afterEach(() => real.close())
 
 const sha = (letter: string): string => letter.repeat(40)
 const claimOf = (head: string, at: number) => ({

@@ -9,12 +9,15 @@ import type { Budget } from '../../domain/outbox/budget.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import type { PublishingRules } from '../../domain/outbox/schedule.ts'
 import type { Run } from '../../domain/run.ts'
+import type { Step } from '../../domain/step.ts'
 import type { Subject } from '../../domain/subject.ts'
 import type { OutboxStore } from '../../store/outbox-store.ts'
 import type { Store, StorePart } from '../../store.ts'
 import { readSignatures } from '../refused-signatures.ts'
 import { withRunTypes } from './delivery-words.ts'
+import { readHeldSteps } from './held-steps.ts'
 import { textOf } from './names.ts'
+import { tokenNames } from './token-names.ts'
 import type { NamedWebhookStore, StoryPlace } from './named-webhooks.ts'
 import { noNamedWebhooks, readNamedWebhooks } from './named-webhooks.ts'
 
@@ -25,6 +28,7 @@ export type WhyStore = StorePart<{
   repositories: 'names'
   upkeep: 'servedAt'
   tokens: 'get'
+  steps: 'list'
 }> &
   NamedWebhookStore &
   Pick<Store, 'now'> & {
@@ -39,7 +43,6 @@ const namedWithRowsMax = 10
 const deliveriesMax = 20
 /** Deliveries that only the audit names: of older runs, or taken over by a newer run. */
 const furtherDeliveriesMax = 10
-const tokensMax = 20
 /** Rows that are read only as causes: a webhook, a limit of GitHub's, a merged repository. */
 const furtherCausesMax = 100
 
@@ -71,6 +74,8 @@ export interface Facts {
   readonly deliveries: readonly Delivery[]
   /** Deliveries that only the audit names. */
   readonly otherDeliveries: readonly Delivery[]
+  /** By the id of a run that waits for a person: the step to decide about. */
+  readonly heldSteps: ReadonlyMap<string, Step>
   /** For a message that waits in the line of its run, by its id: the message before it. */
   readonly messagesBefore: ReadonlyMap<string, Delivery>
   /** Empty unless a delivery waits for one. */
@@ -218,6 +223,7 @@ const empty: Omit<Facts, 'now' | 'rows' | 'rules'> = {
   onlyRunId: null,
   deliveries: [],
   otherDeliveries: [],
+  heldSteps: new Map(),
   messagesBefore: new Map(),
   budgets: [],
   isOfOneDelivery: false,
@@ -281,6 +287,7 @@ type AddedByAudit =
   | 'rows'
   | 'removedWebhooks'
   | 'otherDeliveries'
+  | 'heldSteps'
   | 'messagesBefore'
   | 'budgets'
   | 'isOfOneDelivery'
@@ -319,6 +326,10 @@ async function withAudit(store: WhyStore, { ids, place, ...read }: ReadSoFar): P
     cut: read.cut || isCut,
     deliveries: withRunTypes(read.deliveries, read.runs),
     otherDeliveries: withRunTypes(await furtherDeliveries(store, rows, read.deliveries), read.runs),
+    heldSteps: await readHeldSteps(
+      store,
+      read.subjects.flatMap(({ run, ahead }) => [run, ahead]),
+    ),
     messagesBefore: await messagesBefore(store, read.deliveries),
     budgets: await budgetsFor(store, read.deliveries),
     servedAt: await store.upkeep.servedAt(),
@@ -351,20 +362,6 @@ async function withCauses(
   const found = await store.audit.get(missing.slice(0, furtherCausesMax))
   const causes = found.filter(isWanted)
   return [...rows, ...causes].toSorted((a, b) => a.id - b.id)
-}
-
-async function tokenNames(
-  store: WhyStore,
-  rows: readonly AuditRow[],
-): Promise<ReadonlyMap<string, string>> {
-  const ids = new Set(rows.flatMap(({ actor }) => /^token:(.+)$/.exec(actor)?.[1] ?? []))
-  const found = await Promise.all([...ids].slice(0, tokensMax).map((id) => store.tokens.get(id)))
-  return new Map(
-    found.flatMap((stored) => {
-      const { id, name } = stored ?? {}
-      return id === undefined || name == null ? [] : [[id, name] as const]
-    }),
-  )
 }
 
 async function furtherDeliveries(

@@ -33,6 +33,7 @@ import {
   verdictWords,
 } from './row-words.ts'
 import { shownWords } from './delivery-state.ts'
+import { heldStepWords } from './held-step-words.ts'
 
 export function threadHeadline(facts: Facts, thread: string): string {
   const undecided = facts.webhooks.filter(({ state }) => state === 'waiting')
@@ -101,8 +102,12 @@ export function runState({ run, ahead }: SubjectFacts, facts: Facts): string {
       return `${name} is ${isQueued(run) ? queueWords(run, ahead) : pendingWords(run, own, now)}`
     case 'running':
       return `${name} ${heldWords(run, facts)}`
-    case 'waiting':
-      return `${name} is waiting for a person's answer`
+    case 'waiting': {
+      const held = facts.heldSteps.get(run.id)
+      return held === undefined
+        ? `${name} is waiting for a person's answer`
+        : `${name} ${heldStepWords(run, held, facts)}`
+    }
     case 'succeeded': {
       return `${name} finished${at(run.finishedAt)}${verdictWords(run.verdict)}${roundWords(run)}`
     }

@@ -79,6 +79,7 @@ function readsOf(rowOf: RowOf, count: number, onlyRunId: string | null): number 
     ...{ now: 0, runs: [], rows, webhooks, removedWebhooks: new Set(), cut: false, onlyRunId },
     subjects: [{ subject: null, run: null, ahead: null }],
     ...{ deliveries: [], otherDeliveries: [], messagesBefore: new Map(), budgets: [] },
+    heldSteps: new Map(),
     ...{ isOfOneDelivery: false, refusals: [], servedAt: null, tokenNames: new Map() },
     rules: {} as PublishingRules,
   }

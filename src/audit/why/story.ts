@@ -63,6 +63,11 @@ const unindentedTypes = new Set<AuditType>([
   'run.agent.status_reported',
   'run.head_verified',
   'run.head_unverified',
+  'step.in_doubt',
+  'step.late',
+  'operator.step_confirmed',
+  'operator.step_repeated',
+  'operator.step_failed',
 ])
 const echoReasons = new Set(['no-trigger', 'own-account'])
 

@@ -10,6 +10,7 @@ import { unverifiedMarker } from '../../domain/outbox/protocol/after-look.ts'
 import type { Run } from '../../domain/run.ts'
 import { furtherLeases, isActive } from '../../domain/run.ts'
 import { isServedRecently } from '../../domain/served.ts'
+import { heldStepChoices } from '../held-step.ts'
 import { lastHolder, rerunOfCaller } from '../last-holder.ts'
 import type { Awaited } from './delivery-state.ts'
 import { awaitedDeliveries, budgetOf, isHeld, isNeverServed } from './delivery-state.ts'
@@ -18,6 +19,7 @@ import type { Facts, SubjectFacts } from './facts.ts'
 import { decisiveWebhook } from './facts.ts'
 import { holderWords } from './headline.ts'
 import { cleanText, runWords, typeWords } from './names.ts'
+import { decisionWords } from './held-step-words.ts'
 import type { WebhookReason } from './webhook-words.ts'
 import { eventOfEntry, eventWords, reasonOf } from './webhook-words.ts'
 
@@ -49,10 +51,17 @@ function ofRun(run: Run, before: Run | null, facts: Facts): Awaited[] {
     case 'running':
       return [heartbeat(run, facts), ...end(run), ...wantedRerun(run)]
     case 'waiting':
-      return [{ what: `a person's answer for ${runWords(run)}`, until: run.deadlineAt }]
+      return [personsAnswer(run, facts)]
     default:
       return []
   }
+}
+
+function personsAnswer(run: Run, { heldSteps }: Facts): Awaited {
+  const held = heldSteps.get(run.id)
+  return held === undefined
+    ? { what: `a person's answer for ${runWords(run)}`, until: run.deadlineAt }
+    : { what: decisionWords(run, held), until: run.dueAt }
 }
 
 function inLine(run: Run, before: Run | null): Awaited {
@@ -150,19 +159,24 @@ function actionsOfSubject(one: SubjectFacts, facts: Facts): Action[] {
   const { run, ahead, subject } = one
   const { onlyRunId } = facts
   if (run === null) return []
-  const actions: Action[] = []
+  const actions: Action[] = [...stepActions(run, facts)]
   if (run.state === 'pending' && run.availableAt !== null) actions.push(startAWorker(run))
   // A run that has not started needs no rerun.
   if (run.state !== 'pending' && mayRerun(one)) actions.push(rerun(run, facts))
   if (isActive(run)) actions.push(cancel(run))
   const isBehind = ahead !== null && ahead.id !== run.id
-  if (isBehind && onlyRunId === null) actions.push(cancel(ahead))
+  if (isBehind && onlyRunId === null) actions.push(...stepActions(ahead, facts), cancel(ahead))
   if (run.errorCode === 'no_worker' && run.state === 'failed') actions.push(startAWorker(run))
   const current = subject?.currentRunId ?? null
   if (onlyRunId !== null && current !== null && current !== run.id && hasOrder(run)) {
     actions.push({ text: 'See the current run', command: `holdfast why ${current}` })
   }
   return actions
+}
+
+function stepActions({ id }: Run, { heldSteps }: Facts): readonly Action[] {
+  const held = heldSteps.get(id)
+  return held === undefined ? [] : heldStepChoices(id, held.name)
 }
 
 const startAWorker = (run: Run): Action => ({

@@ -2,7 +2,7 @@
 import { timeView } from '../../contract/answers.ts'
 import type { ServerClient } from '../connection/server-client.ts'
 import { followStream, type StreamWorld } from './audit-stream.ts'
-import type { AuditQuery, BudgetList } from '../../contract.ts'
+import type { AuditQuery, BudgetList, DecidedStepView } from '../../contract.ts'
 import type { Listed, Operations } from './operations.ts'
 
 export function httpOperations(client: ServerClient, world: StreamWorld): Operations {
@@ -12,6 +12,8 @@ export function httpOperations(client: ServerClient, world: StreamWorld): Operat
     checked(client, await client.ask({ method: 'GET', path, query }), (value) =>
       Array.isArray(value['items']),
     ) as Listed<T>
+  const decided = async (answer: Promise<unknown>): Promise<DecidedStepView> =>
+    checked(client, await answer, ({ step, run }) => [step, run].every(isObject)) as DecidedStepView
   const post = (path: string, body?: object): Promise<unknown> =>
     client.ask({ method: 'POST', path, ...(body !== undefined && { body }) })
   return {
@@ -20,6 +22,11 @@ export function httpOperations(client: ServerClient, world: StreamWorld): Operat
     runAudit: (id, page) => list(`/v1/runs/${id}/audit`, page),
     rerunRun: (id) => one(post(`/v1/runs/${id}/rerun`), 'reason'),
     cancelRun: (id) => one(post(`/v1/runs/${id}/cancel`), 'id'),
+
+    listSteps: (id, query) => list(`/v1/runs/${id}/steps`, query),
+    confirmStep: (id, name, body) => decided(post(`/v1/runs/${id}/steps/${name}/confirm`, body)),
+    repeatStep: (id, name) => decided(post(`/v1/runs/${id}/steps/${name}/repeat`)),
+    failStep: (id, name, body) => decided(post(`/v1/runs/${id}/steps/${name}/fail`, body)),
 
     listAudit: (query) => list('/v1/audit', auditQueryText(query)),
     followAudit: (request) =>
@@ -74,6 +81,9 @@ function checked(
   answer: unknown,
   isAnswer: (value: Readonly<Record<string, unknown>>) => boolean,
 ): unknown {
-  if (typeof answer === 'object' && answer !== null && isAnswer(answer as never)) return answer
+  if (isObject(answer) && isAnswer(answer)) return answer
   throw new Error(`${server} gave an unexpected answer; is it a Holdfast server?`)
 }
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null

@@ -17,6 +17,13 @@ import type {
 } from '../../contract/deliveries.ts'
 import type { InboxEntryView, InboxEntryWithBodyView, InboxQuery } from '../../contract/inbox.ts'
 import type { ClaimedView, RunsQuery, RunView } from '../../contract/runs.ts'
+import type {
+  ConfirmStepBody,
+  DecidedStepView,
+  FailStepBody,
+  StepsQuery,
+  StepView,
+} from '../../contract/steps.ts'
 import type { CreatedTokenView, TokenBody, TokenView } from '../../contract/tokens.ts'
 import type { WhyView } from '../../contract/why.ts'
 
@@ -39,6 +46,11 @@ export interface Operations {
   runAudit(id: string, page: Paging): Promise<Listed<AuditView>>
   rerunRun(id: string): Promise<ClaimedView>
   cancelRun(id: string): Promise<RunView>
+
+  listSteps(id: string, query: StepsQuery): Promise<Listed<StepView>>
+  confirmStep(id: string, name: string, body: ConfirmStepBody): Promise<DecidedStepView>
+  repeatStep(id: string, name: string): Promise<DecidedStepView>
+  failStep(id: string, name: string, body: FailStepBody): Promise<DecidedStepView>
 
   listAudit(query: AuditQuery): Promise<Listed<AuditView>>
   /** The latest, then what happens from now on, each once and in order, until `signal` aborts. */

@@ -20,6 +20,7 @@ import {
 } from '../../operations/deliveries.ts'
 import { getInboxEntry, listInbox, replayInboxEntry } from '../../operations/inbox.ts'
 import { cancelRun, getRun, listRunAudit, listRuns, rerunRun } from '../../operations/runs.ts'
+import { confirmStep, failStep, listSteps, repeatStep } from '../../operations/steps.ts'
 import { createToken, deleteToken, listTokens } from '../../operations/tokens.ts'
 import type { CheckIsOurs } from '../../outbox/is-ours.ts'
 import type { Random } from '../../random.ts'
@@ -56,6 +57,11 @@ export function storeOperations(store: Store, settings: Settings, world: StoreWo
     runAudit: (id, page) => listRunAudit(ports, cliCaller, { id, ...page }),
     rerunRun: (id) => rerunRun(ports, cliCaller, { id }),
     cancelRun: (id) => cancelRun(ports, cliCaller, { id }),
+
+    listSteps: (id, query) => listSteps(ports, cliCaller, { id, ...query }),
+    confirmStep: (id, name, body) => confirmStep(ports, cliCaller, { id, name, ...body }),
+    repeatStep: (id, name) => repeatStep(ports, cliCaller, { id, name }),
+    failStep: (id, name, body) => failStep(ports, cliCaller, { id, name, ...body }),
 
     listAudit: (query) => listAudit(ports, cliCaller, query),
     followAudit: (request) => followStore(store, world.scheduler, request),

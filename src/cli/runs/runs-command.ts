@@ -1,4 +1,4 @@
-/** `holdfast runs`: list runs, show one, rerun one, cancel one. */
+/** `holdfast runs`: list runs; show, rerun or cancel one; its steps. */
 import { listAction } from '../output/list-action.ts'
 import type { Command } from 'commander'
 import { runsQuery } from '../../contract.ts'
@@ -7,16 +7,16 @@ import { atStart } from '../../audit/why/names.ts'
 import { type Holder, runStates } from '../../domain/run.ts'
 import { sentence } from '../../texts/sentences.ts'
 import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
-import { withHint } from '../failure.ts'
-import { withOperations } from '../operations/open-operations.ts'
 import type { ClaimedView, RunView } from '../../contract.ts'
 import type { Operations } from '../operations/operations.ts'
 import { printFields, printHeading, printQuoted, quotedWidth } from '../output/fields.ts'
 import { printText } from '../output/fit-text.ts'
 import { printJson } from '../output/json.ts'
 import { paintFor } from '../output/paint.ts'
-import { addPageFlags, checkId, queryOf, showFlagsOfList } from '../connection/query-flags.ts'
+import { addPageFlags, queryOf, showFlagsOfList } from '../connection/query-flags.ts'
+import { onRun } from './on-run.ts'
 import { aboutText, runFields, runHeading, runsTable } from './runs-table.ts'
+import { addStepCommands } from './steps-command.ts'
 import type { World } from '../world.ts'
 
 const filters = ['repo', 'pr', 'state', 'type', 'key', 'head_sha'] as const
@@ -24,12 +24,13 @@ const filters = ['repo', 'pr', 'state', 'type', 'key', 'head_sha'] as const
 export function addRunsCommand(program: Command, world: World): void {
   const runs = program
     .command('runs')
-    .summary('list runs; show, rerun or cancel one')
+    .summary('list runs; show, rerun or cancel one; decide about its steps')
     .description('Runs. Without a command it lists them; the options are those of "list".')
   addList(runs, world)
   addShow(runs, world)
   addRerun(runs, world)
   addCancel(runs, world)
+  addStepCommands(runs, world)
   showFlagsOfList(runs)
 }
 
@@ -78,16 +79,31 @@ function addShow(runs: Command, world: World): void {
     .description('Shows a run. For what led to it, use: holdfast why ID')
     .option('--json', 'print the run as JSON')
   addConnectionFlags(show).action(async (id: string, parsed: Parsed) => {
-    const run = await onRun(world, id, parsed, (operations, runId) => operations.run(runId))
-    if (parsed['json'] === true) return printJson(world.terminal, run)
-    await printRun(world, run)
+    const isJson = parsed['json'] === true
+    const { run, heldStep } = await onRun(world, id, parsed, async (operations, runId) => {
+      const found = await operations.run(runId)
+      return { run: found, heldStep: isJson ? null : await heldStepOf(operations, found) }
+    })
+    if (isJson) return printJson(world.terminal, run)
+    await printRun(world, run, heldStep)
   })
 }
 
-async function printRun({ terminal, clock }: World, run: RunView): Promise<void> {
+/** The name of the step that the run waits for; null if there is none. */
+async function heldStepOf(operations: Operations, { id, state }: RunView): Promise<string | null> {
+  if (state !== 'waiting') return null
+  const { items } = await operations.listSteps(id, {})
+  return items.find((step) => step.state === 'held')?.name ?? null
+}
+
+async function printRun(
+  { terminal, clock }: World,
+  run: RunView,
+  heldStep: string | null,
+): Promise<void> {
   const now = clock.wallMs()
-  printHeading(terminal, runHeading(run, now))
-  printFields(terminal, runFields(run, now))
+  printHeading(terminal, runHeading(run, now, heldStep))
+  printFields(terminal, runFields(run, now, heldStep))
   const { columns } = terminal
   if (columns === null || run.summary === null) return
   const { markdownLines } = await import('../output/markdown.ts')
@@ -127,22 +143,6 @@ function addCancel(runs: Command, world: World): void {
     if (parsed['json'] === true) return printJson(world.terminal, run)
     printText(world.terminal, `${run.id} (${aboutText(run)}) is ${run.state}.\n`)
   })
-}
-
-/** For an unknown id, names the command that lists the known ones. */
-async function onRun<T>(
-  world: World,
-  id: string,
-  parsed: Parsed,
-  work: (operations: Operations, runId: string) => Promise<T>,
-): Promise<T> {
-  const runId = checkId(id)
-  return await withOperations(world, parsed, (operations) =>
-    withHint(work(operations, runId), {
-      run_not_found: 'It may have been removed after its retention time. List runs: holdfast runs',
-      not_current: `What it is about: holdfast runs show ${runId}`,
-    }),
-  )
 }
 
 /** `holder`: who held the run before. */

@@ -33,11 +33,16 @@ function supersededText({ superseded_by: key }: RunView): string {
   return head === undefined ? '' : `the newer head is ${head}`
 }
 
-export function runHeading(run: RunView, nowMs: number): Heading {
+/** `heldStep`: the name of the step that a person has to decide about. */
+export function runHeading(run: RunView, nowMs: number, heldStep: string | null): Heading {
   return {
     title: `${run.type} of ${aboutText(run)}`,
-    state: stateText(run, nowMs),
+    state:
+      heldStep === null
+        ? stateText(run, nowMs)
+        : `Waits for a person: it is not known whether the step ${heldStep} was done.`,
     style: stateStyle(run.state),
+    remedy: heldStep === null ? null : `Decide about it: holdfast runs steps ${run.id}`,
   }
 }
 
@@ -98,7 +103,7 @@ export const runsTable: TableShape<RunView> = {
   ],
 }
 
-export function runFields(run: RunView, nowMs: number): readonly Field[] {
+export function runFields(run: RunView, nowMs: number, heldStep: string | null): readonly Field[] {
   const time = (name: string, value: string | null): Field => ({
     name,
     value,
@@ -143,6 +148,8 @@ export function runFields(run: RunView, nowMs: number): readonly Field[] {
     json('result', run.result),
     // A terminal shows the summary below the fields.
     { name: 'summary', value: run.summary, onScreen: null },
+    // A terminal shows it in the heading.
+    { name: 'held_step', value: heldStep, onScreen: null },
   ]
 }
 

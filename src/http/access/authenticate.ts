@@ -3,10 +3,11 @@
  *
  * What must hold: a token's secret is compared by hash and in constant time. Nothing that a request
  * names is read before its token is verified. A run token is valid while its lease is the newest
- * and the run has not ended.
+ * and the run has not ended. Two requests reach the store with an older one, which decides: a
+ * repeated completion, and what a holder says about a step.
  */
 import type { FastifyRequest } from 'fastify'
-import { isActive, tokenHasEnded, type Run } from '../../domain/run.ts'
+import { isActive, revokedUntil, tokenHasEnded, type Run } from '../../domain/run.ts'
 import { ConflictError } from '../../errors.ts'
 import { hashSecret, parseBearer, sameHash, type ParsedBearer } from '../../secrets.ts'
 import type { Caller } from '../../operations/caller.ts'
@@ -54,7 +55,10 @@ async function byRunToken(
   const repeated = run.completedLeaseHash !== null && sameHash(hash, run.completedLeaseHash)
   if (repeated && completes(request)) return runCaller(run, hash)
   const held = run.leaseHash !== null && sameHash(hash, run.leaseHash)
-  if (!held && !wasHeldBefore(run, hash)) throw new UnknownToken()
+  const isKnown = held || wasHeldBefore(run, hash)
+  const isRevoked = held && run.tokenUntil === revokedUntil
+  if ((isKnown || repeated) && !isRevoked && isAboutStep(request)) return runCaller(run, hash)
+  if (!isKnown) throw new UnknownToken()
   if (run.state === 'superseded') {
     throw new ConflictError('superseded', 'A newer head has taken over; this run is superseded.')
   }
@@ -84,6 +88,14 @@ function wasHeldBefore(run: Run, hash: string): boolean {
 /** A repeated completion gets the same answer again, because the first answer may be lost. */
 function completes(request: FastifyRequest): boolean {
   return request.method === 'POST' && request.routeOptions.url === '/v1/runs/:id/complete'
+}
+
+/**
+ * A result that comes after the lease was lost is still stored, if nobody began the step again:
+ * what was done must not be done twice.
+ */
+function isAboutStep(request: FastifyRequest): boolean {
+  return request.method === 'PUT' && request.routeOptions.url === '/v1/runs/:id/steps/:name'
 }
 
 function unauthorized(detail: string): HttpProblem {

@@ -6,7 +6,7 @@
  */
 import { STATUS_CODES } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { InvalidInputError, type HoldfastError } from '../../errors.ts'
+import { ConflictError, InvalidInputError, type HoldfastError } from '../../errors.ts'
 import type { Problem } from '../../contract.ts'
 import { problemKindOf, type ProblemKind } from '../../contract/problems.ts'
 import { logContext } from '../requests/log-context.ts'
@@ -20,6 +20,8 @@ interface HttpProblemOptions {
   readonly errors?: readonly FieldError[]
   readonly hint?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Further members of the document, for programs. */
+  readonly members?: Readonly<Record<string, string | number>>
 }
 
 /** A refusal by the HTTP layer itself. */
@@ -76,6 +78,7 @@ function ofKind(error: HoldfastError, { status }: ProblemKind): HttpProblem {
     ...(hint !== undefined && { hint }),
     ...(status === 503 && { headers: retryAfter }),
     ...(error instanceof InvalidInputError && { errors: [fieldErrorOf(error)] }),
+    ...(error instanceof ConflictError && { members: error.members }),
   })
 }
 
@@ -86,8 +89,9 @@ function fieldErrorOf({ field, message }: InvalidInputError): FieldError {
 }
 
 export function problemDocument(problem: HttpProblem, requestId: string): string {
-  const { errors, hint } = problem.options
+  const { errors, hint, members } = problem.options
   const document: Problem = {
+    ...members,
     title: STATUS_CODES[problem.status] ?? 'Error',
     status: problem.status,
     detail: problem.message,

@@ -45,7 +45,8 @@ export class SqlBatches {
         this.#run(requests, isAlone && runOf, () => actOnSteps(context, requests)),
       keyOf: stepKey,
       ...batches,
-      batchMax: 64,
+      // A run sends the result of one step together with the start of the next.
+      batchMax: 128,
     })
     this.received = new Batcher<port.NewWebhook, port.ReceivedWebhook>({
       run: (webhooks, isAlone) =>

@@ -174,10 +174,11 @@ export class StoryWorld {
    * would count as an interruption when the clock moves, and holders would get more time.
    */
   why(query = this.thread): Promise<Why> {
-    const { runs, audit, inbox, repositories, tokens, outbox } = this.store
+    const { runs, steps, audit, inbox, repositories, tokens, outbox } = this.store
     const now = (): number => this.store.now()
     const upkeep = { servedAt: () => Promise.resolve(now()) }
-    return explain({ runs, audit, inbox, repositories, tokens, outbox, upkeep, now }, query)
+    const others = { inbox, repositories, tokens, outbox, upkeep, now }
+    return explain({ runs, steps, audit, ...others }, query)
   }
 
   /** Only the sentences of the story. */

@@ -1,6 +1,7 @@
 /** Scoped tokens: shown once, stored as a hash; their leases end with them. */
 import type { AuditDraft } from '../../../domain/audit.ts'
 import type { LeaseGrant } from '../../../domain/run.ts'
+import { revokedUntil } from '../../../domain/run.ts'
 import type { RepositoryLimit } from '../../../domain/token-limits.ts'
 import { isNameStart } from '../../../domain/token-limits.ts'
 import { InvalidInputError, NotFoundError, UnauthorizedError } from '../../../errors.ts'
@@ -99,7 +100,8 @@ export function* deleteToken(context: VerbContext, id: string, actor: string): V
   }
   yield sql`DELETE FROM token_repository WHERE token_id = ${id}`
   const now = context.now()
-  const held = yield sql`UPDATE run SET rev = rev + 1, token_until = 0, due_at = ${now}
+  const held =
+    yield sql`UPDATE run SET rev = rev + 1, token_until = ${revokedUntil}, due_at = ${now}
     WHERE token_id = ${id} AND state IN ('running', 'waiting')
     RETURNING id, worker, round, attempt`
   const token = decode(row, limits.get(id) ?? [])

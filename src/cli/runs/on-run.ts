@@ -1,0 +1,25 @@
+/** Does something with one run. For an unknown id, names the command that lists the known ones. */
+import type { Parsed } from '../connection/connection.ts'
+import { checkId } from '../connection/query-flags.ts'
+import { withHint } from '../failure.ts'
+import { withOperations } from '../operations/open-operations.ts'
+import type { Operations } from '../operations/operations.ts'
+import type { World } from '../world.ts'
+
+export async function onRun<T>(
+  world: World,
+  id: string,
+  parsed: Parsed,
+  work: (operations: Operations, runId: string) => Promise<T>,
+): Promise<T> {
+  const runId = checkId(id)
+  const steps = `holdfast runs steps ${runId}`
+  return await withOperations(world, parsed, (operations) =>
+    withHint(work(operations, runId), {
+      run_not_found: 'It may have been removed after its retention time. List runs: holdfast runs',
+      not_current: `What it is about: holdfast runs show ${runId}`,
+      step_not_found: `List its steps: ${steps}`,
+      step_not_held: `What its steps are now: ${steps}`,
+    }),
+  )
+}

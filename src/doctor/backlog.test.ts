@@ -1,0 +1,28 @@
+// Goal: doctor counts what waits in plain words, and says what a person can do about it.
+import { expect, it } from 'vitest'
+import { checkCatchUp, checkUndecided } from './backlog.ts'
+
+it.each([
+  [1, "1 run waits for a person's decision."],
+  [3, "3 runs wait for a person's decision."],
+])('%i waiting runs are a warning with the command that lists them', (waiting, detail) => {
+  expect(checkUndecided(waiting)).toMatchObject([
+    {
+      check: 'runs.waiting',
+      level: 'warning',
+      detail,
+      remedy: 'List them: holdfast runs --state waiting. What to decide: holdfast why ID',
+    },
+  ])
+})
+
+it('no waiting run is fine', () => {
+  expect(checkUndecided(0)).toMatchObject([{ level: 'ok', detail: 'No run waits for a person.' }])
+})
+
+it('very many heads are counted as more', () => {
+  const headChecks = { count: 1000, more: true, oldestAt: 0 }
+  const caughtUp = { headChecks, deliveriesUnread: false, deliveriesUnfetched: [] }
+  const [finding] = checkCatchUp(caughtUp, 0)
+  expect(finding?.detail).toBe('More than 1000 heads to be checked on GitHub.')
+})
