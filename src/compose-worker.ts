@@ -7,7 +7,7 @@ import { connect, nodeSettings, type ConnectOptions } from './connect.ts'
 import { SetupError } from './errors.ts'
 import { createEmbeddedEngine } from './engines/embedded.ts'
 import { openNode } from './node.ts'
-import { openWork, type OpenedWork } from './open-work.ts'
+import { openWork } from './open-work.ts'
 import type { Environment } from './settings/environment.ts'
 import { executesRuns, type Settings } from './settings/settings.ts'
 
@@ -34,7 +34,8 @@ export async function composeWorker(
   const connected = await connect(settings, options)
   const { machine, store, metrics, github } = connected
   const opened = await openWork(settings, { ...options, ...machine, store, url: () => '' })
-  const { work, close } = opened as OpenedWork
+  if (opened === null) throw nothingToExecute()
+  const { work } = opened
   const node = openNode({
     ...machine,
     ...nodeSettings(settings),
@@ -53,7 +54,7 @@ export async function composeWorker(
     },
     async close(graceMs = 0) {
       const cutOff = await node.stopWork(graceMs)
-      await close()
+      await opened.close()
       await node.stop()
       await store.close()
       return cutOff
@@ -69,8 +70,11 @@ function checkUsable(settings: Settings): void {
         'set HOLDFAST_DATABASE_URL, or move this database with holdfast move --to URL.',
     })
   }
-  if (executesRuns(settings)) return
-  throw new SetupError('nothing_to_execute', 'No run type has a function or a command', {
+  if (!executesRuns(settings)) throw nothingToExecute()
+}
+
+function nothingToExecute(): SetupError {
+  return new SetupError('nothing_to_execute', 'No run type has a function or a command', {
     hint:
       'Give a type in the config file `run`: a function or { command: [...] }. Runs of other ' +
       'types are leased over HTTP.',

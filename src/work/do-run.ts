@@ -90,7 +90,10 @@ function aborted(...signals: readonly AbortSignal[]): Promise<void> {
 }
 
 async function store(held: LeasedRun, end: WorkEnd, options: DoRunOptions): Promise<void> {
-  if (held.stoppedBy === 'shutdown') return await release(held, options)
+  if (held.stoppedBy === 'shutdown') {
+    await release(held, options)
+    return
+  }
   if (end.end !== 'completed' || held.stoppedBy !== null) return
   await held.lease.finish(() => complete(held, end.completion, options))
 }

@@ -65,8 +65,8 @@ export class LeasedRun implements HeldRun {
 
   /** Null while the work may go on. */
   get stoppedBy(): StopReason | null {
-    const { aborted, reason } = this.signal
-    return aborted && reason instanceof StopWork ? reason.code : null
+    const reason: unknown = this.signal.reason
+    return reason instanceof StopWork ? reason.code : null
   }
 
   liveMs(): number {
@@ -103,7 +103,7 @@ export class LeasedRun implements HeldRun {
   }
 
   #lost(): void {
-    const { reason } = this.lease.signal as { readonly reason: unknown }
+    const reason: unknown = this.lease.signal.reason
     const code = reason instanceof ConflictError ? reason.code : ''
     const known = stopReasons.find((one) => one === code) ?? 'lease_lost'
     this.stopWork(known === 'lease_lost' && this.#isTooLate() ? 'timeout' : known)

@@ -102,13 +102,17 @@ describe('a step', () => {
   })
 
   it('of which the result is larger than 256 KB fails, and says what to do', async () => {
-    const run = await runOnce(async (r) => void (await r.step('big', () => 'x'.repeat(262_144))))
+    const run = await runOnce(async (r) => {
+      await r.step('big', () => 'x'.repeat(262_144))
+    })
     expect(run).toMatchObject({ state: 'failed', errorCode: 'step_result_too_large' })
     expect(run.errorText).toContain('Store it elsewhere')
   })
 
   it('whose result is no JSON fails, and says so', async () => {
-    const run = await runOnce(async (r) => void (await r.step('bad', () => 1n)))
+    const run = await runOnce(async (r) => {
+      await r.step('bad', () => 1n)
+    })
     expect(run.errorCode).toBe('step_result_not_json')
   })
 
@@ -139,7 +143,7 @@ describe('a step that throws', () => {
         .step('a', { retries: 0 }, () => Promise.reject(new Error('no')))
         .then(
           () => 'done',
-          (error: Error) => error.message,
+          (error: unknown) => String((error as Error).message),
         )
       return { result: failed }
     })

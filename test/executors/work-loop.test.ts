@@ -121,7 +121,9 @@ describe('what stops a run', () => {
           )
           const calls = [run.step('a', () => 1), run.status('x')]
           const settled = await Promise.allSettled(calls)
-          errors.resolve(settled.map((one) => (one.status === 'rejected' ? one.reason : 'done')))
+          errors.resolve(
+            settled.map((one) => (one.status === 'rejected' ? (one.reason as unknown) : 'done')),
+          )
         },
       },
     })

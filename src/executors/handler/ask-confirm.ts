@@ -24,7 +24,7 @@ export async function askConfirm<T>(
   let thrown = 0
   for (;;) {
     const answer: unknown = await asked(ask)
-    if (isDone<T>(answer)) return answer
+    if (isDone(answer)) return answer as Answer<T>
     if (answer === 'not-done') notDone++
     else thrown++
     if (notDone === notDoneNeeded) return 'not-done'
@@ -34,11 +34,11 @@ export async function askConfirm<T>(
   }
 }
 
-const isDone = <T>(answer: unknown): answer is { readonly done: T } =>
+const isDone = (answer: unknown): answer is { readonly done: unknown } =>
   typeof answer === 'object' && answer !== null && 'done' in answer
 
 /** Anything but the two answers means that it could not find out. */
-async function asked<T>(ask: () => Answer<T> | Promise<Answer<T>>): Promise<unknown> {
+async function asked(ask: () => unknown): Promise<unknown> {
   try {
     return await ask()
   } catch {

@@ -39,18 +39,9 @@ async function execute(
   held: HeldRun,
   options: HandlerOptions,
 ): Promise<WorkEnd> {
-  let isHeld = false
-  const steps = new StepRunner({
-    ...options,
-    held,
-    onHeld: () => {
-      isHeld = true
-      held.stopWork('held')
-    },
-  })
+  const steps = new StepRunner({ ...options, held })
   const completion = await completionOf(handler, held, steps, options)
-  if (isHeld) return { end: 'held' }
-  if (held.signal.aborted) return { end: 'stopped' }
+  if (held.stoppedBy !== null) return { end: held.stoppedBy === 'held' ? 'held' : 'stopped' }
   await steps.written()
   return { end: 'completed', completion: withUnused(completion, steps, options.codeVersion) }
 }

@@ -39,8 +39,6 @@ export interface StepRunnerOptions {
   readonly confirmDelayMs: number
   /** Null if it is not known. */
   readonly codeVersion: string | null
-  /** A step is held: the run is no longer ours. */
-  readonly onHeld: () => void
 }
 
 /** One call of `run.step`. */
@@ -181,7 +179,8 @@ export class StepRunner {
     const { step } = await this.#act(call, { do: 'hold' })
     const late = step && storedResult(step)
     if (late !== null) return late
-    this.#options.onHeld()
+    // The run is no longer ours.
+    held.stopWork('held')
     throw new StopWork('held')
   }
 
