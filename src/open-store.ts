@@ -85,8 +85,8 @@ export async function openLeaseRenewal(
 ): Promise<LeaseRenewal | null> {
   if (database.kind !== 'postgres') return null
   const { sessionOptions } = await import('./stores/open-postgres.ts')
-  const { createLeaseRenewal } = await import('./stores/renewal/renewal-thread.ts')
-  return createLeaseRenewal({ url: database.url, sessionOptions, scheduler, log })
+  const { startLeaseRenewal } = await import('./stores/renewal/renewal-thread.ts')
+  return await startLeaseRenewal({ url: database.url, sessionOptions, scheduler, log })
 }
 
 /** The PostgreSQL client is loaded only if it is needed. */

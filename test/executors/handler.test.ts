@@ -143,7 +143,7 @@ describe('a step that throws', () => {
         .step('a', { retries: 0 }, () => Promise.reject(new Error('no')))
         .then(
           () => 'done',
-          (error: unknown) => String((error as Error).message),
+          (error: unknown) => (error as Error).message,
         )
       return { result: failed }
     })

@@ -93,8 +93,9 @@ export class Server {
     serverData: ServerData,
     env: Readonly<Record<string, string>> = {},
     port = '0',
+    flags: readonly string[] = [],
   ): Promise<Server> {
-    const command = new Command(serverData, ['serve', '--port', port], {
+    const command = new Command(serverData, ['serve', '--port', port, ...flags], {
       HOLDFAST_ADMIN_TOKEN: adminToken,
       HOLDFAST_LOG_LEVEL: 'error',
       ...env,

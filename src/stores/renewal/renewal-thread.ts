@@ -1,10 +1,12 @@
 /**
- * The main thread's side of lease renewal: starts the thread with the first lease, tells it which
- * leases to renew, and gives it a sign of life every second.
+ * The main thread's side of lease renewal: starts the thread before the first lease (it could not
+ * start while the main thread is blocked), tells it which leases to renew, and gives it a sign of
+ * life every second.
  *
  * The main thread renews its leases itself, too. The thread helps only when less than half of a
  * lease is left. So while nothing is blocked it writes nothing.
  */
+import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { backgroundLoop, type BackgroundLoop } from '../../background-loop.ts'
 import type { Log } from '../../log.ts'
@@ -23,8 +25,11 @@ export interface RenewalOptions {
   readonly log: Log
 }
 
-export function createLeaseRenewal(options: RenewalOptions): LeaseRenewal {
-  return new RenewalThread(options)
+/** Resolves when the thread runs. */
+export async function startLeaseRenewal(options: RenewalOptions): Promise<LeaseRenewal> {
+  const thread = new RenewalThread(options)
+  await thread.start()
+  return thread
 }
 
 class RenewalThread implements LeaseRenewal {
@@ -45,13 +50,18 @@ class RenewalThread implements LeaseRenewal {
     })
   }
 
+  async start(): Promise<void> {
+    this.#loop.start()
+    const worker = this.#startThread()
+    await once(worker, 'message')
+  }
+
   keep(lease: RenewedLease): () => void {
-    const key = `${lease.runId} ${lease.leaseHash}`
-    this.#kept.set(key, lease)
+    this.#kept.set(lease.leaseHash, lease)
     this.#send({ keep: lease })
     return () => {
-      this.#kept.delete(key)
-      if (this.#worker !== null) this.#send({ drop: lease.leaseHash })
+      this.#kept.delete(lease.leaseHash)
+      this.#send({ drop: lease.leaseHash })
     }
   }
 
@@ -62,13 +72,11 @@ class RenewalThread implements LeaseRenewal {
   }
 
   #send(message: ThreadMessage): void {
-    this.#worker ??= this.#start()
-    this.#worker.postMessage(message)
+    this.#worker?.postMessage(message)
   }
 
-  #start(): Worker {
+  #startThread(): Worker {
     const { url, sessionOptions, log } = this.#options
-    this.#loop.start()
     const workerData: ThreadData = { url, sessionOptions, signs: this.#signs }
     const worker = new Worker(new URL(`./thread.${extension}`, import.meta.url), { workerData })
     worker.unref()
@@ -76,6 +84,7 @@ class RenewalThread implements LeaseRenewal {
       log.error({ err: error }, 'The thread that renews leases failed; starting it again')
       this.#startAgain(worker)
     })
+    this.#worker = worker
     return worker
   }
 
@@ -84,6 +93,7 @@ class RenewalThread implements LeaseRenewal {
     if (this.#isStopped || this.#worker !== failed) return
     this.#worker = null
     this.#options.scheduler.afterInBackground(signEveryMs, () => {
+      this.#startThread()
       for (const lease of this.#kept.values()) this.#send({ keep: lease })
     })
   }

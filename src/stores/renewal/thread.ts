@@ -14,7 +14,8 @@ import type { RenewedLease } from '../../store/lease-renewal.ts'
 import type { ThreadData, ThreadMessage } from './renewal-messages.ts'
 
 const everyMsMin = 100
-const everyMsMax = 10_000
+/** A lease that is kept from now on may be so short. */
+const leaseMsMin = 8000
 const reconnectMs = 1000
 const answerMsMax = 5000
 
@@ -67,8 +68,8 @@ async function renewAll(client: Client): Promise<void> {
 
 /** Often enough that a lease is renewed before the last eighth of it begins. */
 function pauseMs(): number {
-  const shortest = Math.min(...[...kept.values()].map(({ leaseMs }) => leaseMs))
-  return Math.max(everyMsMin, Math.min(everyMsMax, shortest / 8))
+  const shortest = Math.min(...[...kept.values()].map(({ leaseMs }) => leaseMs), leaseMsMin)
+  return Math.max(everyMsMin, shortest / 8)
 }
 
 /** Returns when the connection is lost. */
@@ -96,7 +97,8 @@ async function renewWhileConnected(): Promise<void> {
   }
 }
 
+parentPort?.postMessage('ready')
 for (;;) {
-  if (kept.size > 0) await renewWhileConnected()
+  await renewWhileConnected()
   await delay(systemScheduler, reconnectMs)
 }
