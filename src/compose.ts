@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import { createAuditFeed } from './audit/feed.ts'
 import { runDoctor } from './doctor/doctor.ts'
+import type { EngineHealth } from './engine.ts'
 import { SetupError } from './errors.ts'
 import type { PublishingRules } from './domain/outbox/schedule.ts'
 import type { GitHubConnection, OwnAccount } from './github.ts'
@@ -28,6 +29,7 @@ import {
   type Machine,
 } from './open-store.ts'
 import { noMetrics } from './metrics.ts'
+import { createEmbeddedEngine, openEngine } from './open-engine.ts'
 import { openNode, type HoldfastNode } from './node.ts'
 import type { RestoreNote } from './store/outbox-store.ts'
 import { createPrometheusMetrics } from './metrics/prometheus.ts'
@@ -113,16 +115,21 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   const { requestTimeoutMs } = store.outbox.rules
   const asking = { ...machine, fetch: globalThis.fetch, log, version, onAsked, onRenamed }
   const github = options.github ?? openGitHub(settings, { ...asking, requestTimeoutMs })
+  const storeId = (): Promise<string> => store.upkeep.storeId()
+  const engine = await openEngine(settings, { ...machine, log, storeId })
+  const queueHealth = (): Promise<EngineHealth> => engine.health()
+  metrics.watchQueue(queueHealth)
   const node = openNode({
     ...machine,
     ...nodeSettings(settings),
-    ...{ store, log, metrics, ask: github, webhookSecrets: options.webhookSecrets },
+    ...{ store, engine, log, metrics, ask: github, webhookSecrets: options.webhookSecrets },
     publishTo: github ?? openSandbox({ ...machine, log, version }),
   })
   const stopping = new AbortController()
   const http = openHttp(settings, options, {
     ...machine,
     ...{ store, log, metrics, github, metricsPage: metrics, stopping: stopping.signal },
+    queueHealth,
     runs: node.runs,
     intake: node.intake.intake,
     catchUp: () => node.catchUp.now(),
@@ -202,6 +209,7 @@ function openHttp(settings: Settings, options: ComposeOptions, parts: HttpParts)
         inspect: () => inspectDatabase(settings.database, { clock, readThrough: false }),
         store: () => Promise.resolve(store),
         github: () => github,
+        queue: parts.queueHealth,
       }),
   })
 }
@@ -213,6 +221,7 @@ function nodeBeside(store: Store, settings: Settings, options: Parameters<typeof
     ...options,
     ...nodeSettings(settings),
     ...{ store, metrics: noMetrics, webhookSecrets: [], ask: github, publishTo: github },
+    engine: createEmbeddedEngine(options.scheduler),
   })
 }
 

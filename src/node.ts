@@ -11,6 +11,7 @@
 import { createAuditNumbering } from './audit/number-rows.ts'
 import type { Clock } from './clock.ts'
 import type { BudgetLimits } from './domain/outbox/budget.ts'
+import type { Engine } from './engine.ts'
 import type { GitHub, GitHubCalls, GitHubConnection } from './github.ts'
 import type { CatchUpReport } from './intake/catch-up/catch-up-report.ts'
 import { createCatchUp, type CatchUp } from './intake/catch-up/catch-up.ts'
@@ -46,6 +47,8 @@ export type LoopName = (typeof loopNames)[number]
 
 export interface NodeOptions {
   readonly store: Store
+  /** Stopped with the node. */
+  readonly engine: Engine
   readonly clock: Clock
   readonly random: Random
   readonly scheduler: Scheduler
@@ -135,11 +138,13 @@ export function openNode(options: NodeOptions): HoldfastNode {
         await stopIntake()
         await runs.idle()
         await runs.stop()
+        await options.engine.stop()
       }
     },
     async stop() {
       await stopIntake()
       await Promise.all([...background, ...publishing, runs].map((part) => part.stop()))
+      await options.engine.stop()
     },
   }
 }

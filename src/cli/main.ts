@@ -28,6 +28,7 @@ function realWorld(): World {
     },
     compose: async (...args) => (await import('../compose.ts')).compose(...args),
     openStore: async (...args) => (await import('../open-store.ts')).openStore(...args),
+    openEngine: async (...args) => (await import('../open-engine.ts')).openEngine(...args),
     inspectDatabase: async (...args) => (await import('../open-store.ts')).inspectDatabase(...args),
     openGitHub: async (...args) => (await import('../compose.ts')).openGitHub(...args),
     checkIsOursBeside: async (...args) =>

@@ -4,6 +4,7 @@
  * quick.
  */
 import type { catchUpBeside, checkIsOursBeside, compose, openGitHub } from '../compose.ts'
+import type { openEngine } from '../open-engine.ts'
 import type { backupDatabase, inspectDatabase, openStore } from '../open-store.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../random.ts'
@@ -24,6 +25,7 @@ export interface World {
   onStopSignal(handler: (signal: string) => void): () => void
   readonly compose: typeof compose
   readonly openStore: typeof openStore
+  readonly openEngine: typeof openEngine
   readonly inspectDatabase: typeof inspectDatabase
   readonly backupDatabase: typeof backupDatabase
   readonly catchUpBeside: typeof catchUpBeside

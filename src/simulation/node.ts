@@ -9,6 +9,7 @@ import type { Intake } from '../intake/intake.ts'
 import { learnRename } from '../learn-rename.ts'
 import { noMetrics } from '../metrics.ts'
 import { openNode, type HoldfastNode } from '../node.ts'
+import { createEmbeddedEngine } from '../open-engine.ts'
 import type { RunsService } from '../runs/create-runs.ts'
 import { runPolicy } from '../settings/run-types/run-policy.ts'
 import { withTypeDefaults } from '../settings/run-types/type-defaults.ts'
@@ -161,6 +162,7 @@ export class SimulatedNode {
     return openNode({
       ...environment,
       ...{ store, types, leaseMs, limits, retention, metrics: noMetrics, isAlone },
+      engine: createEmbeddedEngine(scheduler),
       schedulerFor: (loop) => ports.schedulerFor(loop),
       policyOf: (type, kind) => runPolicy(policies, type, kind),
       webhookSecrets: [webhookSecret],

@@ -1,6 +1,6 @@
 /**
- * Port: upkeep of the store: who serves it, when it was interrupted, what is past retention, whether
- * it is a sandbox, and its own id.
+ * Port: upkeep of the store: who serves it, when it was interrupted, what is past retention,
+ * whether it is a sandbox, and its own id.
  */
 export interface UpkeepStore {
   /** Stores a sign of life of this server, and notices interruptions. */
