@@ -70,9 +70,9 @@ export class Announcer {
     const types = [...batch.keys()]
     const rooms = await this.#roomFor(types)
     await Promise.all(
-      types.map((type, at) => {
+      types.map(async (type, at) => {
         const ids = [...(batch.get(type) ?? [])].slice(0, rooms[at])
-        return ids.length === 0 ? undefined : this.#addJobs(type, ids)
+        if (ids.length > 0) await this.#addJobs(type, ids)
       }),
     )
   }

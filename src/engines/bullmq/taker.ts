@@ -113,7 +113,8 @@ export class Taker {
     await this.#returnStalled()
     this.#jobCount += 1
     const token = `${this.#options.processId}:${this.#jobCount}`
-    const job = await this.#worker.getNextJob(token)
+    // There may be none, which BullMQ's type leaves out.
+    const job = (await this.#worker.getNextJob(token)) as Job | undefined
     if (job === undefined) return
     if (this.#isPaused || this.#isStopped) {
       await ignoringGone(job.moveToWait(token))

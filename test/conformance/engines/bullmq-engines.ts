@@ -1,7 +1,6 @@
 /** Engines on a private Redis: each instance stands for a process of its own. */
 import { openBullmqEngine } from '../../../src/engines/bullmq/bullmq-engine.ts'
 import type { Engine } from '../../../src/engine.ts'
-import type { Log } from '../../../src/log.ts'
 import { systemMachine } from '../../../src/open-store.ts'
 
 export interface LogLine {
@@ -24,7 +23,7 @@ export function openEngine(url: string, storeId: string, lines: LogLine[] = []):
     (level: string) =>
     (...args: readonly unknown[]): void =>
       void lines.push({ level, text: String(args.at(-1)) })
-  const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') } as Log
+  const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
   const engine = openBullmqEngine({ ...systemMachine, url, storeId, types: [], log })
   open.push(engine)
   return engine
