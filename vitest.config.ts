@@ -1,7 +1,7 @@
 /**
  * How the tests run. A test that fails once has failed: nothing is ever retried.
  *
- * They come in two projects. `quick` needs nothing but this process: no PostgreSQL, and hardly a
+ * They come in two projects. `quick` needs nothing but this process: no server, and hardly a
  * program; its files share their worker, because starting one would take longer than most of them.
  * `whole` is the rest, each file in a worker of its own.
  */
@@ -14,6 +14,7 @@ const quick = [
   'src/**/*.test.ts',
   'test/conformance/**/*.sqlite.test.ts',
   'test/conformance/channels/channels.test.ts',
+  'test/conformance/engines/embedded.test.ts',
   'test/{github,http,outbox,simulator}/*.test.ts',
   'test/{scripts,tidy}.test.ts',
 ]

@@ -41,6 +41,7 @@ export class Recorder {
       channels: channelsByName,
       restoredAt: () => null,
       newMarkerKey: () => ({ id: 'bench', secret: 'bench' }),
+      newStoreId: () => 'bench',
     }
   }
 

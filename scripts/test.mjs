@@ -1,7 +1,7 @@
 /**
- * `npm test`: sets up what is missing, PostgreSQL included, and runs the tests; `npm run
- * test:quick` runs those that need no PostgreSQL. Arguments go to Vitest. At the end come the
- * slowest files; the last line says how many tests passed and failed; the exit code is 0 only when
+ * `npm test`: sets up what is missing, PostgreSQL and Redis included, and runs the tests; `npm run
+ * test:quick` runs those that need no server. Arguments go to Vitest. At the end come the slowest
+ * files; the last line says how many tests passed and failed; the exit code is 0 only when
  * something ran and nothing failed.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -13,14 +13,17 @@ import { countTests, slowestFiles, summaryLine } from './test-counts.mjs'
 
 const args = process.argv.slice(2)
 const node = await setup()
-const counts = (await hasPostgres()) ? await runTests() : { passed: 0, failed: 1, skipped: 0 }
+const counts = (await hasServers()) ? await runTests() : { passed: 0, failed: 1, skipped: 0 }
 console.log(summaryLine(counts))
 process.exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1)
 
-async function hasPostgres() {
+async function hasServers() {
   if (args.includes('--project=quick')) return true
-  const { code } = await runChild(node, ['test/postgres/install-binaries.ts'])
-  return code === 0
+  for (const server of ['postgres', 'redis']) {
+    const { code } = await runChild(node, [`test/${server}/install-binaries.ts`])
+    if (code !== 0) return false
+  }
+  return true
 }
 
 async function runTests() {

@@ -5,7 +5,6 @@
  */
 import { connect, nodeSettings, type ConnectOptions } from './connect.ts'
 import { SetupError } from './errors.ts'
-import { createEmbeddedEngine } from './engines/embedded.ts'
 import { openNode } from './node.ts'
 import { openWork } from './open-work.ts'
 import type { Environment } from './settings/environment.ts'
@@ -32,17 +31,16 @@ export async function composeWorker(
   checkUsable(settings)
   const { log } = options
   const connected = await connect(settings, options)
-  const { machine, store, metrics, github } = connected
+  const { machine, store, engine, metrics, github } = connected
   const opened = await openWork(settings, { ...options, ...machine, store, url: () => '' })
   if (opened === null) throw nothingToExecute()
   const { work } = opened
   const node = openNode({
     ...machine,
     ...nodeSettings(settings),
-    ...{ store, log, metrics, ask: github, webhookSecrets: [] },
+    ...{ store, engine, log, metrics, ask: github, webhookSecrets: [] },
     // The simulated GitHub of a sandbox exists only inside its server.
     publishTo: github,
-    engine: createEmbeddedEngine(machine.scheduler),
     role: 'worker',
     work,
   })

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import { createAuditFeed } from './audit/feed.ts'
 import { runDoctor } from './doctor/doctor.ts'
+import type { EngineHealth } from './engine.ts'
 import { SetupError } from './errors.ts'
 import { connect, nodeSettings, openGitHub, type ConnectOptions } from './connect.ts'
 import type { OwnAccount } from './github.ts'
@@ -15,11 +16,11 @@ import { tokenToucher } from './http/access/token-touch.ts'
 import { TokenWatch } from './http/access/token-watch.ts'
 import { createHttpServer, listenOn } from './http/server.ts'
 import type { CatchUpReport } from './intake/catch-up/catch-up-report.ts'
-import { createEmbeddedEngine } from './engines/embedded.ts'
 import { openWork } from './open-work.ts'
 import type { Environment } from './settings/environment.ts'
 import { inspectDatabase, type Machine } from './open-store.ts'
 import { noMetrics } from './metrics.ts'
+import { createEmbeddedEngine } from './open-engine.ts'
 import { openNode, type HoldfastNode } from './node.ts'
 import type { RestoreNote } from './store/outbox-store.ts'
 import type { CheckIsOurs } from './outbox/is-ours.ts'
@@ -59,15 +60,15 @@ export interface ComposeOptions extends ConnectOptions {
 
 export async function compose(settings: Settings, options: ComposeOptions): Promise<App> {
   const { log, version } = options
-  const { machine, store, metrics, github } = await connect(settings, options)
+  const { machine, store, engine, metrics, github } = await connect(settings, options)
+  const queueHealth = (): Promise<EngineHealth> => engine.health()
   const door = { url: '' }
   const work = await openWork(settings, { ...options, ...machine, store, url: () => door.url })
   const node = openNode({
     ...machine,
     ...nodeSettings(settings),
-    ...{ store, log, metrics, ask: github, webhookSecrets: options.webhookSecrets },
+    ...{ store, engine, log, metrics, ask: github, webhookSecrets: options.webhookSecrets },
     publishTo: github ?? openSandbox({ ...machine, log, version }),
-    engine: createEmbeddedEngine(machine.scheduler),
     role: 'server',
     work: work?.work ?? null,
   })
@@ -75,6 +76,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   const http = openHttp(settings, options, {
     ...machine,
     ...{ store, log, metrics, github, metricsPage: metrics, stopping: stopping.signal },
+    queueHealth,
     runs: node.runs,
     intake: node.intake.intake,
     catchUp: () => node.catchUp.now(),
@@ -147,6 +149,7 @@ function openHttp(settings: Settings, options: ComposeOptions, parts: HttpParts)
         inspect: () => inspectDatabase(settings.database, { clock, readThrough: false }),
         store: () => Promise.resolve(store),
         github: () => github,
+        queue: parts.queueHealth,
       }),
   })
 }

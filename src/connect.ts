@@ -3,6 +3,7 @@
  * that the settings name. The server and `holdfast worker` are built on it.
  */
 import type { PublishingRules } from './domain/outbox/schedule.ts'
+import type { Engine } from './engine.ts'
 import { SetupError } from './errors.ts'
 import type { GitHubConnection } from './github.ts'
 import { createGitHub } from './github/create-github.ts'
@@ -11,6 +12,7 @@ import { learnRename } from './learn-rename.ts'
 import type { Log } from './log.ts'
 import type { PrometheusMetrics } from './metrics/prometheus.ts'
 import { createPrometheusMetrics } from './metrics/prometheus.ts'
+import { openEngine } from './open-engine.ts'
 import { givenMachine, openStore, systemMachine } from './open-store.ts'
 import type { Machine, OpenStoreOptions } from './open-store.ts'
 import { budgetLimits } from './settings/run-types/publishing-rules.ts'
@@ -30,6 +32,7 @@ export interface ConnectOptions extends Partial<Machine> {
 export interface Connected {
   readonly machine: Machine
   readonly store: Store
+  readonly engine: Engine
   readonly metrics: PrometheusMetrics
   /** Null in the sandbox. */
   readonly github: GitHubConnection | null
@@ -50,7 +53,10 @@ export async function connect(settings: Settings, options: ConnectOptions): Prom
   const { requestTimeoutMs } = store.outbox.rules
   const asking = { ...machine, fetch: globalThis.fetch, log, version, onAsked, onRenamed }
   const github = options.github ?? openGitHub(settings, { ...asking, requestTimeoutMs })
-  return { machine, store, metrics, github }
+  const storeId = (): Promise<string> => store.upkeep.storeId()
+  const engine = await openEngine(settings, { ...machine, log, storeId })
+  metrics.watchQueue(() => engine.health())
+  return { machine, store, engine, metrics, github }
 }
 
 /** Returns null in the sandbox, because nothing is asked of its simulated GitHub. */

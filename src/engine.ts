@@ -2,8 +2,8 @@
  * Port: says *when* to look at the store. The store's lease says *whether* there is work.
  *
  * What must hold: everything here is a hint. It may be lost, late or doubled, and the store must
- * come out the same. So a caller announces after its commit and waits for nothing, and every process
- * also looks at the store by itself, at least every 5 seconds.
+ * come out the same. So a caller announces after its commit and waits for nothing, and every
+ * process also looks at the store by itself, at least every 5 seconds.
  */
 
 /** A run that may be free to be leased. */
@@ -31,8 +31,8 @@ export interface Engine {
   /** After the commit that took these runs from their holders. Likewise. */
   announceLost(runIds: readonly string[]): void
   /**
-   * From now on the listener gets wake-ups of these types, one at a time for each type, and the word
-   * about lost runs. Without types it gets only that word. Called at most once.
+   * From now on the listener gets wake-ups of these types, one at a time for each type, and the
+   * word about lost runs. Without types it gets only that word. Called at most once.
    */
   listen(types: readonly string[], listener: EngineListener): void
   /** This process has no free slot for the type: no wake-up of it is taken until `resume`. */
@@ -53,13 +53,18 @@ export interface EngineHealth {
   /** What to do about it; null if it is ok. */
   readonly remedy: string | null
   /** What works, but should be changed. */
-  readonly warnings: readonly string[]
+  readonly warnings: readonly EngineWarning[]
   /** By type, wake-ups that nobody has taken yet; null if that is unknown now. */
   readonly waiting: Readonly<Record<string, number | null>>
 }
 
+export interface EngineWarning {
+  readonly detail: string
+  readonly remedy: string
+}
+
 /**
- * How many wake-ups of one type may wait. More would not help: whoever takes one then takes the next
- * run from the store by itself.
+ * How many wake-ups of one type may wait. More would not help: whoever takes one then takes the
+ * next run from the store by itself.
  */
 export const waitingMax = 1000

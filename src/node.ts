@@ -50,6 +50,8 @@ export type LoopName = (typeof loopNames)[number]
 
 export interface NodeOptions {
   readonly store: Store
+  /** Stopped with the node. */
+  readonly engine: Engine
   readonly clock: Clock
   readonly random: Random
   readonly scheduler: Scheduler
@@ -167,6 +169,7 @@ export function openNode(options: NodeOptions): HoldfastNode {
         await stopIntake()
         await runs.idle()
         await runs.stop()
+        await options.engine.stop()
       }
     },
     async stop() {

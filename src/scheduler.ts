@@ -40,3 +40,23 @@ export function delay(scheduler: Scheduler, ms: number, signal?: AbortSignal): P
     }
   })
 }
+
+/**
+ * The result of `work`, or `otherwise` if it takes longer than `ms`. Work that takes longer goes
+ * on, and its failure is ignored.
+ */
+export async function within<T, O>(
+  scheduler: Scheduler,
+  ms: number,
+  work: Promise<T>,
+  otherwise: O,
+): Promise<T | O> {
+  const { promise: tooLate, resolve } = Promise.withResolvers<O>()
+  const cancel = scheduler.after(ms, () => resolve(otherwise))
+  work.catch(() => undefined)
+  try {
+    return await Promise.race([work, tooLate])
+  } finally {
+    cancel()
+  }
+}

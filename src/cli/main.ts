@@ -29,6 +29,7 @@ function realWorld(): World {
     compose: async (...args) => (await import('../compose.ts')).compose(...args),
     composeWorker: async (...args) => (await import('../compose-worker.ts')).composeWorker(...args),
     openStore: async (...args) => (await import('../open-store.ts')).openStore(...args),
+    openEngine: async (...args) => (await import('../open-engine.ts')).openEngine(...args),
     inspectDatabase: async (...args) => (await import('../open-store.ts')).inspectDatabase(...args),
     openGitHub: async (...args) => (await import('../connect.ts')).openGitHub(...args),
     checkIsOursBeside: async (...args) =>

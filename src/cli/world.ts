@@ -6,6 +6,7 @@
 import type { catchUpBeside, checkIsOursBeside, compose } from '../compose.ts'
 import type { composeWorker } from '../compose-worker.ts'
 import type { openGitHub } from '../connect.ts'
+import type { openEngine } from '../open-engine.ts'
 import type { backupDatabase, inspectDatabase, openStore } from '../open-store.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../random.ts'
@@ -27,6 +28,7 @@ export interface World {
   readonly compose: typeof compose
   readonly composeWorker: typeof composeWorker
   readonly openStore: typeof openStore
+  readonly openEngine: typeof openEngine
   readonly inspectDatabase: typeof inspectDatabase
   readonly backupDatabase: typeof backupDatabase
   readonly catchUpBeside: typeof catchUpBeside

@@ -62,5 +62,15 @@ export const health = z.strictObject({
   status: z.literal('ok').describe('Anything else is a problem.'),
 })
 
+export const readiness = z.strictObject({
+  status: z
+    .enum(['ok', 'degraded'])
+    .describe('`degraded`: it serves, but the queue cannot be used, so work starts later.'),
+  store: z.literal('ok').describe('If the store does not answer, the status of the answer is 503.'),
+  queue: z
+    .enum(['ok', 'away'])
+    .describe('`away`: work is found in the store, a few seconds later. The log says why.'),
+})
+
 /** An answer without a body. */
 export const nothing = z.null()

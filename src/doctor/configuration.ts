@@ -79,7 +79,3 @@ function givenSecret(check: string, env: string, values: readonly string[]): Fin
     'Make a longer one: openssl rand -base64 32',
   )
 }
-
-export function checkQueue(): readonly Finding[] {
-  return [fine('queue', 'Embedded: workers get their runs from the database. No Redis is needed.')]
-}

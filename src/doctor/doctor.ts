@@ -5,6 +5,7 @@
 import { readSignatures } from '../audit/refused-signatures.ts'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { DatabaseInspection } from '../domain/database-inspection.ts'
+import type { EngineHealth } from '../engine.ts'
 import type { GitHub } from '../github.ts'
 import type { OutboxStore } from '../store/outbox-store.ts'
 import { budgetLimits } from '../settings/run-types/publishing-rules.ts'
@@ -23,11 +24,11 @@ import {
   checkConfigFile,
   checkMode,
   checkPublicUrl,
-  checkQueue,
   checkWebhookSecrets,
 } from './configuration.ts'
 import { checkAuthors, checkBudgets, checkDeliveries, checkLimits } from './publishing.ts'
 import { checkDatabaseFile, checkDataFolder, checkDisk, checkSecretFiles } from './data-folder.ts'
+import { checkQueue } from './queue.ts'
 import { checkSignatures } from './refused-webhooks.ts'
 import { runChecks, type Check, type Report } from './report.ts'
 import { checkDatabase, checkServed, checkStoreMode } from './store.ts'
@@ -53,6 +54,7 @@ export interface DoctorOptions {
   readonly store: () => Promise<DoctorStore | null>
   /** Null in the sandbox. */
   readonly github: () => Promise<GitHub | null> | GitHub | null
+  readonly queue: () => Promise<EngineHealth>
 }
 
 export async function runDoctor(options: DoctorOptions): Promise<Report> {
@@ -67,7 +69,7 @@ export async function runDoctor(options: DoctorOptions): Promise<Report> {
   ])
 }
 
-function configurationChecks({ settings }: DoctorOptions): readonly Check[] {
+function configurationChecks({ settings, queue }: DoctorOptions): readonly Check[] {
   return [
     { name: 'configuration', run: () => checkConfigFile(settings) },
     { name: 'mode', run: () => checkMode(settings) },
@@ -76,7 +78,7 @@ function configurationChecks({ settings }: DoctorOptions): readonly Check[] {
     { name: 'webhook_secret', run: () => checkWebhookSecrets(settings) },
     { name: 'data_folder', run: () => checkDataFolder(settings) },
     { name: 'secret_files', run: () => checkSecretFiles(settings) },
-    { name: 'queue', run: checkQueue },
+    { name: 'queue', run: async () => checkQueue(await queue()) },
     { name: 'publishing.limits', run: () => checkLimits(budgetLimits(settings)) },
   ]
 }

@@ -1,6 +1,6 @@
 /**
- * The engine without a queue: wake-ups stay in this process. Other processes find runs by looking at
- * the store.
+ * The engine without a queue: wake-ups stay in this process. Other processes find runs by looking
+ * at the store.
  *
  * What must hold: a listener is called in a later turn than the announcement, so that the announcer
  * has finished. It gets one wake-up of a type at a time, as from a queue.

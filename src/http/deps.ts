@@ -1,6 +1,7 @@
 /** What the HTTP layer gets from outside. It opens no store and takes no time or randomness. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../clock.ts'
+import type { EngineHealth } from '../engine.ts'
 import type { Intake } from '../intake/intake.ts'
 import type { Metrics, MetricsPage } from '../metrics.ts'
 import type { OperationPorts, OperationStore } from '../operations/ports.ts'
@@ -31,8 +32,8 @@ export interface HttpDeps extends OperationPorts {
   readonly scheduler: Scheduler
   readonly log: FastifyBaseLogger
   readonly version: string
-  /** Rejects while something besides the store is not ready. */
-  readonly readiness?: () => Promise<void>
+  /** Whether the queue can be used. Never rejects. */
+  readonly queueHealth: () => Promise<EngineHealth>
   readonly sandbox: boolean
   /** Aborts before `close`: long-polls are answered early, and connections are closed. */
   readonly stopping?: AbortSignal

@@ -4,12 +4,15 @@
  */
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
 import type { BudgetLimits } from '../domain/outbox/budget.ts'
+import type { EngineHealth } from '../engine.ts'
 import type { Metrics, MetricsPage } from '../metrics.ts'
+import { queueGauges } from './queue-gauges.ts'
 import { storeGauges, type WatchedStore } from './store-gauges.ts'
 
 export interface PrometheusMetrics extends Metrics, MetricsPage {
   /** From now on the gauges are read from this store. `limits`: what its identities may write. */
   watch(store: WatchedStore, limits: BudgetLimits): void
+  watchQueue(health: () => Promise<EngineHealth>): void
 }
 
 const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60]
@@ -20,15 +23,17 @@ export function createPrometheusMetrics(): PrometheusMetrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const gauges = storeGauges(registry)
+  const queue = queueGauges(registry)
   const counted = counters(registry)
   const measured = histograms(registry)
   return {
     ...counted,
     ...measured,
     watch: (store, limits) => gauges.watch(store, limits),
+    watchQueue: (health) => queue.watch(health),
     contentType: registry.contentType,
     async text() {
-      await gauges.read()
+      await Promise.all([gauges.read(), queue.read()])
       return await registry.metrics()
     },
   }

@@ -193,6 +193,37 @@ describe('other values', () => {
     },
   )
 
+  test.each(['redis://redis:6379', 'rediss://me:secret@redis.example:6380/3'])(
+    'the queue %s is understood beside PostgreSQL',
+    async (HOLDFAST_QUEUE_URL) => {
+      const env = { HOLDFAST_QUEUE_URL, HOLDFAST_DATABASE_URL: 'postgres://db/x' }
+      expect((await load({ env })).queueUrl).toBe(HOLDFAST_QUEUE_URL)
+    },
+  )
+
+  test.each([
+    ['http://redis:6379', 'postgres://db/x', 'must be an address like redis://USER:PASSWORD@HOST'],
+    ['redis://', 'postgres://db/x', 'must be an address like redis://'],
+    ['redis://redis', 'sqlite:a.db', 'a queue has nobody to wake'],
+    ['redis://redis', 'sqlite::memory:', 'a queue has nobody to wake'],
+  ])('the queue %s beside the database %s is refused', async (queue, database, problem) => {
+    const env = { HOLDFAST_QUEUE_URL: queue, HOLDFAST_DATABASE_URL: database }
+    expect(await problemsOf({ env })).toEqual([expect.stringContaining(problem)])
+  })
+
+  test('a queue beside the default database is refused', async () => {
+    expect(await problemsOf({ flags: { queueUrl: 'redis://redis' } })).toEqual([
+      'HOLDFAST_QUEUE_URL is set, but the database is SQLite. Only one process works on a SQLite ' +
+        'file, so a queue has nobody to wake. Unset it, or set HOLDFAST_DATABASE_URL to ' +
+        'postgres://USER@HOST/NAME',
+    ])
+  })
+
+  test('a wrong database is the only problem, if the queue is right', async () => {
+    const env = { HOLDFAST_QUEUE_URL: 'redis://redis', HOLDFAST_DATABASE_URL: 'mysql://db/x' }
+    expect(await problemsOf({ env })).toEqual([expect.stringContaining('HOLDFAST_DATABASE_URL')])
+  })
+
   test.each([
     ['HOLDFAST_ADMIN_TOKEN', 'hunter2 hunter2'],
     ['HOLDFAST_DATABASE_URL', 'mysql://me:hunter2@db/x'],

@@ -62,6 +62,7 @@ export async function loadSettings(sources: SettingsSources): Promise<Settings> 
   problems.push(
     ...appProblems(values, sources.env),
     ...plainApiProblems(values, sources.inline === undefined),
+    ...queueProblems(values, sources.inline === undefined),
     ...contextProblems(types.runs, file.path ?? libraryCall),
   )
   if (problems.length > 0) throw new SettingsError(problems, hint === undefined ? {} : { hint })
@@ -162,6 +163,21 @@ function plainApiProblems(
   return [
     `${name} is ${githubApiUrl}, which would send the GitHub credentials ` +
       'unencrypted to another machine. Use https',
+  ]
+}
+
+function queueProblems(
+  { queueUrl, databaseUrl }: Readonly<Record<string, unknown>>,
+  hasEnvironment: boolean,
+): string[] {
+  const isSqlite = databaseUrl === null || (databaseUrl as Database | undefined)?.kind === 'sqlite'
+  if (typeof queueUrl !== 'string' || !isSqlite) return []
+  const [queue, database] = hasEnvironment
+    ? [options.queueUrl.env, options.databaseUrl.env]
+    : [`${libraryCall}: queueUrl`, 'databaseUrl']
+  return [
+    `${queue} is set, but the database is SQLite. Only one process works on a SQLite file, so a ` +
+      `queue has nobody to wake. Unset it, or set ${database} to postgres://USER@HOST/NAME`,
   ]
 }
 

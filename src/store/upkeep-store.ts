@@ -1,6 +1,6 @@
 /**
- * Port: upkeep of the store: who serves it, when it was interrupted, what is past retention, and
- * whether it is a sandbox.
+ * Port: upkeep of the store: who serves it, when it was interrupted, what is past retention,
+ * whether it is a sandbox, and its own id.
  */
 export interface UpkeepStore {
   /** Stores a sign of life of this server, and notices interruptions. */
@@ -17,6 +17,11 @@ export interface UpkeepStore {
   recordMode(mode: StoreMode): Promise<StoreMode>
   /** Null before the first start. Events from before it were never meant for this store. */
   firstStartedAt(): Promise<number | null>
+  /**
+   * The id of this store, made at the first call and never changed: 32 hex digits. Two
+   * installations that share a queue are told apart by it. A copy of the database keeps it.
+   */
+  storeId(): Promise<string>
 }
 
 export type StoreMode = 'sandbox' | 'live'

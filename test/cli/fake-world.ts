@@ -6,6 +6,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { catchUpBeside, checkIsOursBeside } from '../../src/compose.ts'
+import { openEngine } from '../../src/open-engine.ts'
 import { backupDatabase, inspectDatabase } from '../../src/open-store.ts'
 import type { App, ComposeOptions } from '../../src/compose.ts'
 import type { Settings } from '../../src/settings/settings.ts'
@@ -139,6 +140,7 @@ export class FakeWorld implements World {
   }
 
   openGitHub: World['openGitHub'] = () => Promise.resolve(null)
+  openEngine: World['openEngine'] = openEngine
   inspectDatabase: World['inspectDatabase'] = inspectDatabase
   backupDatabase: World['backupDatabase'] = backupDatabase
   catchUpBeside: World['catchUpBeside'] = catchUpBeside

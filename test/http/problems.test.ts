@@ -72,19 +72,26 @@ test('an answer that breaks the contract is a 500, not a wrong answer', async ()
   expect(problemOf(answer)).toMatchObject({ status: 500, code: 'internal_error' })
 })
 
-test('readiness is 503 while the store or anything else does not answer', async () => {
+test('readiness is 503 while the store does not answer', async () => {
   const ready = await server.inject({ url: '/readyz' })
-  expect([ready.statusCode, ready.json()]).toEqual([200, { status: 'ok' }])
+  const fine = { status: 'ok', store: 'ok', queue: 'ok' }
+  expect([ready.statusCode, ready.json()]).toEqual([200, fine])
   fakes.failure = new Error('connect ECONNREFUSED db.internal')
   const down = await server.inject({ url: '/readyz' })
   expect(problemOf(down)).toMatchObject({ status: 503, code: 'not_ready' })
   expect(down.body).not.toContain('db.internal')
   expect((await server.inject({ url: '/healthz' })).statusCode).toBe(200)
+})
 
-  fakes.failure = null
-  const another = createHttpServer({ ...deps, readiness: () => Promise.reject(new Error('queue')) })
-  expect(problemOf(await another.inject({ url: '/readyz' })).status).toBe(503)
-  await another.close()
+test.each([
+  ['is away', async () => ({ ...(await deps.queueHealth()), ok: false, detail: 'redis.internal' })],
+  ['does not answer', () => new Promise<never>(() => undefined)],
+])('readiness is kept and degraded while the queue %s', async (_how, queueHealth) => {
+  const degraded = createHttpServer({ ...deps, queueHealth })
+  const answer = await degraded.inject({ url: '/readyz' })
+  const body = { status: 'degraded', store: 'ok', queue: 'away' }
+  expect([answer.statusCode, answer.json()]).toEqual([200, body])
+  await degraded.close()
 })
 
 test('health needs no token and ignores a wrong one', async () => {

@@ -12,6 +12,7 @@ import type { App } from '../../src/http/app.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { openIntake } from '../../src/intake/open-intake.ts'
 import { noMetrics } from '../../src/metrics.ts'
+import { createEmbeddedEngine } from '../../src/open-engine.ts'
 import { createRuns } from '../../src/runs/create-runs.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
 import { hashSecret } from '../../src/secrets.ts'
@@ -66,6 +67,7 @@ export function realServer(): RealServer {
     store,
     metrics: noMetrics,
     metricsPage: { contentType: 'text/plain', text: async () => '' },
+    queueHealth: () => createEmbeddedEngine(systemScheduler).health(),
     auditFeed: createAuditFeed({ store, scheduler: systemScheduler, log }),
     log,
     adminTokenHash: hashSecret(adminToken),

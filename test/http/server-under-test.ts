@@ -15,6 +15,7 @@ import { FailedAccess } from '../../src/http/access/failed-access.ts'
 import { TokenWatch } from '../../src/http/access/token-watch.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { noMetrics } from '../../src/metrics.ts'
+import { createEmbeddedEngine } from '../../src/open-engine.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
 import { hashSecret, runToken, scopedToken } from '../../src/secrets.ts'
 import { leaseSecret, makeFakes, startedAt, theRunId, type Fakes } from './fakes.ts'
@@ -62,6 +63,7 @@ export function serverUnderTest(): ServerUnderTest {
     store: fakes.store,
     metrics: noMetrics,
     metricsPage: { contentType: 'text/plain', text: async () => '' },
+    queueHealth: () => createEmbeddedEngine(systemScheduler).health(),
     auditFeed: fakes.auditFeed,
     adminTokenHash: hashSecret(adminToken),
     checkIsOurs: async () => undefined,

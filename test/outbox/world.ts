@@ -12,7 +12,7 @@ import type { Announcement, RunPolicy } from '../../src/domain/run.ts'
 import { createGitHub } from '../../src/github/create-github.ts'
 import { learnRename } from '../../src/learn-rename.ts'
 import { noMetrics } from '../../src/metrics.ts'
-import { createEmbeddedEngine } from '../../src/engines/embedded.ts'
+import { createEmbeddedEngine } from '../../src/open-engine.ts'
 import { openNode, type HoldfastNode } from '../../src/node.ts'
 import { openIsOurs } from '../../src/github-outbox/open-outbox.ts'
 import type { Publisher } from '../../src/outbox/publisher.ts'
@@ -239,9 +239,10 @@ function nodeOf(base: Base, fetch = base.github.fetch): HoldfastNode {
     ...{ store, log, metrics: noMetrics, types: {}, webhookSecrets: [], isAlone: false },
     ...{ leaseMs: hour, policyOf: () => policyOf(options) },
     limits: { ...noLimits, ...options.limits },
+    engine: createEmbeddedEngine(machine.scheduler),
     ask: null,
     publishTo: connectionOf(base, fetch),
-    ...{ engine: createEmbeddedEngine(machine.scheduler), role: 'server', work: null },
+    ...{ role: 'server', work: null },
   })
 }
 

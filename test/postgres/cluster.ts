@@ -10,11 +10,11 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, mkdtempSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
+import { freePort } from '../free-port.ts'
 import { findBinaries } from './binaries.ts'
 import { serverAccount } from './server-account.ts'
 
@@ -104,16 +104,6 @@ function serverFlags(folder: string, port: number, options: ClusterOptions): str
     ...options.settings,
   }
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no TCP port to be had')
-  return address.port
 }
 
 /** The server is ready when it answers. Any error is tried again until the server has ended. */

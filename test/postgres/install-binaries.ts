@@ -3,8 +3,8 @@
  * installs the distribution's package. Anywhere else it prints the command that would install it,
  * and fails, because installing system software is the owner's decision.
  */
-import { spawnSync } from 'node:child_process'
-import { appendFileSync, existsSync, mkdirSync } from 'node:fs'
+import { appendFileSync, mkdirSync } from 'node:fs'
+import { aptGet, mayInstall, onThisMachine } from '../machine-packages.ts'
 import { findBinaries, oldestSupportedMajor } from './binaries.ts'
 
 /** The command a person would type on this kind of machine. */
@@ -17,24 +17,10 @@ export function installCommand(platform: NodeJS.Platform, hasProgram: (name: str
   return 'see https://www.postgresql.org/download/'
 }
 
-function onThisMachine(program: string): boolean {
-  return ['/usr/bin', '/bin', '/sbin', '/usr/sbin'].some((dir) => existsSync(`${dir}/${program}`))
-}
-
 /** The Debian package would create and start its own cluster, which the tests do not need. */
 function refuseDebianCluster(): void {
   mkdirSync('/etc/postgresql-common', { recursive: true })
   appendFileSync('/etc/postgresql-common/createcluster.conf', '\ncreate_main_cluster = false\n')
-}
-
-function aptGet(...args: string[]): void {
-  const answer = spawnSync('apt-get', args, {
-    encoding: 'utf8',
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-  })
-  if (answer.status === 0) return
-  const output = `${answer.stdout}${answer.stderr}`.trim()
-  throw new Error(`apt-get ${args.join(' ')} failed:\n${output}`)
 }
 
 function installOnDebian(): void {
@@ -54,8 +40,7 @@ function installOnDebian(): void {
 
 function main(): void {
   if (findBinaries() !== null) return
-  const isRoot = process.getuid?.() === 0
-  if (isRoot && onThisMachine('apt-get')) installOnDebian()
+  if (mayInstall()) installOnDebian()
   if (findBinaries() !== null) return
   console.error(
     `The tests start a private PostgreSQL, version ${oldestSupportedMajor} or newer, and none is ` +

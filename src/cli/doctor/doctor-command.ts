@@ -32,10 +32,10 @@ export function addDoctorCommand(
 ): void {
   const doctor = program
     .command('doctor')
-    .summary('check configuration, store, runs and GitHub; say how to fix problems')
+    .summary('check configuration, store, queue, runs and GitHub; say how to fix problems')
     .description(
-      'Checks configuration, store, runs, webhooks and GitHub, and says how to fix what is ' +
-        'wrong. Changes nothing. Works with and without an active server, and without a ' +
+      'Checks configuration, store, queue, runs, webhooks and GitHub, and says how to fix what ' +
+        'is wrong. Changes nothing. Works with and without an active server, and without a ' +
         'database. With --url the server checks itself. Exits with 1 if there is a problem; ' +
         'warnings do not change the exit code.',
     )
@@ -91,15 +91,23 @@ async function checkHere(world: World, settings: Settings): Promise<Report> {
     // The check of the store reports why it could not be inspected.
     () => null,
   )
+  const { clock, random, scheduler, version, terminal } = world
+  const machine = { clock, random, scheduler, log: makeLog('silent', terminal) }
   try {
     return await runDoctor({
       settings,
       inspect: () => inspection,
       store: (): Promise<DoctorStore | null> => opened,
-      github: () => {
-        const { clock, random, scheduler, version, terminal } = world
-        const machine = { clock, random, scheduler, fetch: world.fetch }
-        return world.openGitHub(settings, { ...machine, version, log: makeLog('silent', terminal) })
+      github: () => world.openGitHub(settings, { ...machine, version, fetch: world.fetch }),
+      queue: async () => {
+        // What waits is under the store's id, which only a server may make.
+        const storeId = (): Promise<string> => Promise.resolve('doctor')
+        const engine = await world.openEngine({ ...settings, runs: {} }, { ...machine, storeId })
+        try {
+          return await engine.health()
+        } finally {
+          await engine.stop()
+        }
       },
     })
   } finally {

@@ -6,7 +6,7 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { OwnAccount } from '../../github.ts'
 import type { MadeSecret, ServerSecrets } from '../../settings/data-folder/server-secrets.ts'
-import { describeDatabase } from '../../settings/describe-settings.ts'
+import { describeDatabase, maskUrl } from '../../settings/describe-settings.ts'
 import { isLoopbackName } from '../../validation/text-fields.ts'
 import { options } from '../../settings/options/options.ts'
 import type { RunTypeSettings, Settings } from '../../settings/settings.ts'
@@ -45,6 +45,7 @@ export function startedText(notice: StartedNotice): string {
     `Holdfast ${version}\n`,
     ...rows('mode', modeLines(notice)),
     ...rows('database', [describeDatabase(settings)]),
+    ...(settings.queueUrl === null ? [] : rows('queue', [maskUrl(settings.queueUrl)])),
     ...(restored === null ? [] : rows('', [restored])),
     ...rows('API', [`${url}/docs`]),
     ...rows('webhooks', webhookLines(settings, url)),

@@ -1,13 +1,17 @@
 /** The state of the server: whether it is alive and ready, its metrics, and the doctor's report. */
 import { type App, callerOf } from '../app.ts'
-import { health, doctorReport } from '../../contract.ts'
+import { health, doctorReport, readiness } from '../../contract.ts'
 import type { HttpDeps } from '../deps.ts'
 import { HttpProblem } from '../answers/problem.ts'
 import { z } from 'zod'
 import { anyToken } from '../../operations/reach.ts'
 import { getDoctorReport } from '../../operations/doctor.ts'
+import { within } from '../../scheduler.ts'
 
-export function healthRoutes(app: App, { store, readiness }: HttpDeps): void {
+/** Those who ask whether we are ready often wait for one second only. */
+const queueMsMax = 500
+
+export function healthRoutes(app: App, { store, queueHealth, scheduler }: HttpDeps): void {
   app.get(
     '/healthz',
     {
@@ -31,20 +35,28 @@ export function healthRoutes(app: App, { store, readiness }: HttpDeps): void {
         operationId: 'getReadiness',
         tags: ['Server'],
         summary: 'Readiness',
-        description: 'Whether it can serve: the store answers. Needs no token.',
-        response: { 200: health },
+        description:
+          'Whether it can serve: the store answers. If the queue cannot be used, it still ' +
+          'serves, and says so. Needs no token.',
+        response: { 200: readiness },
       },
     },
     async (request, reply) => {
+      const queue = within(scheduler, queueMsMax, queueHealth(), null)
       try {
-        await Promise.all([store.ping(), readiness?.()])
+        await store.ping()
       } catch (error) {
-        request.log.warn({ err: error }, 'Not ready: the database or the queue does not answer')
-        throw new HttpProblem(503, 'not_ready', 'The store or the queue does not answer now.', {
+        request.log.warn({ err: error }, 'Not ready: the database does not answer')
+        throw new HttpProblem(503, 'not_ready', 'The store does not answer now.', {
           headers: { 'retry-after': '1' },
         })
       }
-      return reply.code(200).send({ status: 'ok' })
+      const hasQueue = (await queue)?.ok === true
+      return reply.code(200).send({
+        status: hasQueue ? 'ok' : 'degraded',
+        store: 'ok',
+        queue: hasQueue ? 'ok' : 'away',
+      })
     },
   )
 }
@@ -81,8 +93,8 @@ export function doctorRoutes(app: App, deps: HttpDeps): void {
         tags: ['Server'],
         summary: 'Examine the server',
         description:
-          'Checks configuration, store, runs, webhooks and GitHub, and says how to fix each ' +
-          'problem. The status is 200 even if there is a problem; see `ok`.',
+          'Checks configuration, store, queue, runs, webhooks and GitHub, and says how to fix ' +
+          'each problem. The status is 200 even if there is a problem; see `ok`.',
         response: { 200: doctorReport },
       },
     },

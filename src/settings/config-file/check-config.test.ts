@@ -185,7 +185,6 @@ describe('what it says', () => {
     ],
     ['{ tasks: {} }', 'the default export has the key "tasks", which this version does not'],
     ['{ notify: [] }', 'the default export has the key "notify", which this version does not'],
-    ["{ queueUrl: 'redis://a' }", 'the default export has the key "queueUrl", which this'],
     [
       "{ channels: { 'github-comment': { inDoubt: 'hold' } } }",
       'channels.github-comment has the key "inDoubt", which this version does not support: ',

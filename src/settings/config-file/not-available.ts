@@ -6,7 +6,6 @@ const reasons: Readonly<Record<string, string>> = {
   tasks: 'it has only runs',
   notify: 'it publishes only on GitHub',
   inDoubt: "if GitHub's answer is lost, Holdfast always checks before it sends again",
-  queueUrl: 'it needs no Redis, workers get their runs from the database',
   telegramApiUrl: 'it publishes only on GitHub',
   slackApiUrl: 'it publishes only on GitHub',
   mailFrom: 'it publishes only on GitHub',
@@ -34,8 +33,6 @@ const noEndpoints = 'it has no webhook endpoints'
 
 /** By name: why this version does not support an environment variable of Holdfast. */
 export const unavailableVariables: ReadonlyMap<string, string> = new Map([
-  ['HOLDFAST_QUEUE_URL', String(reasons['queueUrl'])],
-  ['HOLDFAST_QUEUE_URL_FILE', String(reasons['queueUrl'])],
   ['HOLDFAST_SECRETS_KEY', noEndpoints],
   ['HOLDFAST_SECRETS_KEY_FILE', noEndpoints],
   ['HOLDFAST_ENDPOINT_ALLOW', noEndpoints],

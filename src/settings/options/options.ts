@@ -8,6 +8,7 @@ import type { Option } from './option.ts'
 import { accessOptions } from './access.ts'
 import { githubOptions } from './github.ts'
 import { publishingOptions } from './publishing.ts'
+import { queueOptions } from './queue.ts'
 import { runsOptions } from './runs.ts'
 import { serverOptions } from './server.ts'
 import { storageOptions } from './storage.ts'
@@ -16,6 +17,7 @@ import type { Database, ValueOf } from './value-kind.ts'
 export const options = {
   ...serverOptions,
   ...storageOptions,
+  ...queueOptions,
   ...accessOptions,
   ...runsOptions,
   ...publishingOptions,
@@ -25,6 +27,7 @@ export const options = {
 const groups = {
   Server: serverOptions,
   Storage: storageOptions,
+  Queue: queueOptions,
   Access: accessOptions,
   Runs: runsOptions,
   Publishing: publishingOptions,

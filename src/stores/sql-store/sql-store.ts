@@ -105,5 +105,6 @@ function contextOf(
       id: random.bytes(4).toString('hex'),
       secret: random.bytes(32).toString('base64url'),
     }),
+    newStoreId: () => random.bytes(16).toString('hex'),
   }
 }

@@ -56,6 +56,13 @@ export class SqlUpkeep implements port.UpkeepStore {
     return this.#readTime('first_started_at')
   }
 
+  async storeId(): Promise<string> {
+    const stored = await this.#runner.read(() => readState('store_id'))
+    if (stored !== null) return stored
+    const { driver, context } = this.#runner
+    return await driver.transact(() => writeStateOnce('store_id', context.newStoreId()))
+  }
+
   async #readTime(key: StateKey): Promise<number | null> {
     const stored = await this.#runner.read(() => readState(key))
     return stored === null ? null : Number(stored)

@@ -4,6 +4,7 @@ import { join, sql } from '../sql.ts'
 
 export type StateKey =
   | 'mode'
+  | 'store_id'
   | 'first_started_at'
   | 'restored_at'
   | 'restore_noting'

@@ -27,6 +27,7 @@ export interface VerbContext {
   readonly publishing: PublishingRules
   readonly channels: KnownChannels
   newMarkerKey(): NewMarkerKey
+  newStoreId(): string
 }
 
 /** When and by which rules the outbox decides about a delivery. */

@@ -87,7 +87,7 @@ it('every run ends, and no effect happens more often than its policy promises', 
   const chance = seeded(seed)
   storm = new Storm({
     ...{ data, databaseUrl, redis, effects, workers: 2 },
-    chance: (below) => Math.floor(chance() * below),
+    chance: (below) => chance(below),
   })
   await storm.start()
   const client = storm.server?.admin

@@ -22,5 +22,6 @@ export const harmlessTwice: Readonly<Record<string, string>> = {
   'repositories.learn': 'a known name is not stored again',
   'repositories.learnUnverified': 'a known name is not stored again',
   'catchUp.noteQuietLooked': 'it stores a time and a position',
+  'upkeep.storeId': 'it is made once, and read afterwards',
   'upkeep.recordMode': 'the first start is written once',
 }

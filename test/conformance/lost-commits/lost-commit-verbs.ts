@@ -224,6 +224,10 @@ const otherVerbs: Scenarios = {
         'test',
       ),
     ),
+  'upkeep.storeId': async (store, ask) => {
+    const id = await ask(() => store.upkeep.storeId())
+    return [id.length, id === (await store.upkeep.storeId())]
+  },
   'upkeep.recordMode': async (store, ask) => {
     const before = await store.upkeep.firstStartedAt()
     const mode = await ask(() => store.upkeep.recordMode('live'))

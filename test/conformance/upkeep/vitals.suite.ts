@@ -1,6 +1,6 @@
 /**
- * Goal: a store reports its condition: its first mode, which server serves it, and what waits too
- * long.
+ * Goal: a store reports its condition: its first mode, its id, which server serves it, and what
+ * waits too long.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { TestSubject } from '../test-subject.ts'
@@ -29,6 +29,16 @@ export function vitals(open: OpenStore): void {
     const { mode, aliveAt } = await world.store.upkeep.vitals()
     expect(mode).toBe('live')
     expect(Math.abs(world.store.now() - (aliveAt ?? 0))).toBeLessThan(minute)
+  })
+
+  it('include an id that all who ask at once get, and that never changes', async () => {
+    const { upkeep } = world.store
+    const ids = await Promise.all(Array.from({ length: 8 }, () => upkeep.storeId()))
+    expect(ids[0]).toMatch(/^[0-9a-f]{32}$/)
+    expect(new Set([...ids, await upkeep.storeId()]).size).toBe(1)
+    const another = await openWorld(open)
+    expect(await another.store.upkeep.storeId()).not.toBe(ids[0])
+    await another.close()
   })
 
   it('count what a worker could take, since when and of which types', async () => {
