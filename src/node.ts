@@ -73,7 +73,6 @@ export interface NodeOptions {
   readonly imageHosts?: readonly string[]
   /** No other process works on this store, as on SQLite. So leases from before are free. */
   readonly isAlone: boolean
-  readonly engine: Engine
   /**
    * A `server` is what holders reach: it processes webhooks and sweeps. A `worker` only executes
    * and publishes; it sweeps while no server is active.

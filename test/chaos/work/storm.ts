@@ -63,7 +63,7 @@ export class Storm {
     else if (kind < 15) await this.#stop(chance(this.#workers.length))
     else if (kind < 18) {
       this.counts.flush++
-      await redis.flush().catch(() => undefined)
+      await redis.run('FLUSHALL').catch(() => undefined)
     } else await this.#crashDatabase()
   }
 
