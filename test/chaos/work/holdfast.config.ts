@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { defineConfig, type RunContext, type StepOptions } from 'holdfast'
 
 const counter = process.env['COUNTER_URL'] ?? ''
-const pauseMs = Number(process.env['STEP_PAUSE_MS'] ?? '20')
+const pauseMs = Number(process.env['STEP_PAUSE_MS'] ?? '100')
 
 async function effect(key: string, name: string): Promise<string> {
   await pause(pauseMs)
@@ -28,7 +28,7 @@ async function confirm({ key }: { readonly key: string }) {
   return Number(await answer.text()) > 0 ? { done: 'found' } : ('not-done' as const)
 }
 
-const type = { status: false, anchor: false, attempts: 500, concurrency: 4 } as const
+const type = { status: false, anchor: false, attempts: 500, concurrency: 3 } as const
 
 export default defineConfig({
   runs: {

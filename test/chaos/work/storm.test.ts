@@ -31,7 +31,8 @@ let databaseUrl: string
 let storm: Storm | undefined
 
 beforeEach(async () => {
-  cluster = await startCluster()
+  // What was committed has to survive the crash.
+  cluster = await startCluster({ durable: true })
   redis = await RedisServer.start()
   effects = await Effects.start()
   databaseUrl = (await createDatabase(cluster.url)).url
@@ -63,9 +64,13 @@ async function claim(client: Client, type: string, key: string): Promise<void> {
   }
 }
 
+/** Tries again while the server has no database. */
 async function list(client: Client, query: string): Promise<readonly RunJson[]> {
-  const answer = await client.get(`/v1/runs?limit=1000&${query}`).catch(() => null)
-  return answer?.status === 200 ? answer.body.items : []
+  for (;;) {
+    const answer = await client.get(`/v1/runs?limit=1000&${query}`).catch(() => null)
+    if (answer?.status === 200) return answer.body.items
+    await pause(200)
+  }
 }
 
 /** Says what this process knows: done if its effect was counted. Otherwise the step has failed. */
@@ -96,23 +101,19 @@ it('every run ends, and no effect happens more often than its policy promises', 
   let isOver = false
   const striking = (async () => {
     for (let blow = 0; !isOver; blow++) {
-      if (blow === 6) await storm?.queueAway(20_000)
-      await storm?.strike()
-      await pause(300)
+      await storm?.strike(blow)
+      await pause(500)
     }
   })()
+  const queueAway = storm.queueAway(20_000)
   for (let i = 0; i < runsInAll; i++) await claim(client, policies[i % 3] ?? '', `k${i}`)
   for (;;) {
     await decideHeld(client)
-    const active = (
-      await Promise.all(['pending', 'running', 'waiting'].map((s) => list(client, `state=${s}`)))
-    ).flat()
-    const answer = await client.get('/v1/runs?limit=1').catch(() => null)
-    if (answer?.status === 200 && active.filter(isActive).length === 0) break
+    if (!(await list(client, '')).some(isActive)) break
     await pause(500)
   }
   isOver = true
-  await striking
+  await Promise.all([striking, queueAway])
 
   const runs = await list(client, '')
   expect(runs).toHaveLength(runsInAll)
@@ -136,6 +137,5 @@ it('every run ends, and no effect happens more often than its policy promises', 
     for (const step of ['one', 'two', 'three']) expect(effects.of(id, step)).toBeGreaterThan(0)
   }
   // The storm has to have happened.
-  expect(storm.counts.kill).toBeGreaterThan(2)
-  expect(storm.counts.stop).toBeGreaterThan(2)
+  for (const count of Object.values(storm.counts)) expect(count).toBeGreaterThan(0)
 })

@@ -55,16 +55,22 @@ export class Storm {
     this.#workers[i] = new Command(this.#options.data, ['worker'], this.#env)
   }
 
-  /** One blow. Resolves when it is over. */
-  async strike(): Promise<void> {
-    const { chance, redis } = this.#options
-    const kind = chance(20)
-    if (kind < 8) await this.#kill(chance(this.#workers.length))
-    else if (kind < 15) await this.#stop(chance(this.#workers.length))
-    else if (kind < 18) {
-      this.counts.flush++
-      await redis.run('FLUSHALL').catch(() => undefined)
-    } else await this.#crashDatabase()
+  /** One blow. The first ones are one of each kind, so that every storm has them all. */
+  async strike(blow: number): Promise<void> {
+    const { chance } = this.#options
+    const kinds = ['kill', 'stop', 'flush', 'crash', 'kill', 'stop'] as const
+    const kind = kinds[blow < kinds.length ? blow : chance(kinds.length)]
+    const which = chance(this.#workers.length)
+    if (kind === 'kill') await this.#kill(which)
+    else if (kind === 'stop') await this.#stop(which)
+    else if (kind === 'flush') await this.#flush()
+    else await this.#crashDatabase()
+  }
+
+  async #flush(): Promise<void> {
+    this.counts.flush++
+    // It may be away.
+    await this.#options.redis.run('FLUSHALL').catch(() => undefined)
   }
 
   async #kill(i: number): Promise<void> {
