@@ -19,6 +19,7 @@ const long = [
   'test/chaos/publish-stopped.test.ts',
   'test/chaos/publish-two-servers.test.ts',
   'test/scenarios/holding.test.ts',
+  'test/scenarios/steps.test.ts',
   'test/chaos/two-servers.test.ts',
   'test/scenarios/webhook-absence.test.ts',
   'test/conformance/outbox/outbox.postgres.test.ts',

@@ -267,8 +267,8 @@ export const leased = z
     steps: z
       .array(knownStep)
       .describe(
-        'The steps of this round so far, at most 1000. `PUT /v1/runs/{id}/steps/{name}` has the ' +
-          'result of one.',
+        'The steps of this round so far: at most 1000, and fewer if their results are large. ' +
+          '`PUT /v1/runs/{id}/steps/{name}` has the result of one.',
       ),
   })
   .register(z.globalRegistry, { id: 'Leased' })

@@ -38,8 +38,12 @@ const starter = {
       'of the request and in the request with the result.',
   }),
 }
+const codeVersion = {
+  code_version: line(100).optional().describe('The version of your code.'),
+}
 const beginning = {
   ...starter,
+  ...codeVersion,
   in_doubt: z
     .enum(stepPolicies)
     .optional()
@@ -47,7 +51,6 @@ const beginning = {
       'What happens if it was begun and has no result. `repeat` (default): do it again. ' +
         '`confirm`: look whether it was done. `hold`: a person decides.',
     ),
-  code_version: line(100).optional().describe('The version of your code.'),
 }
 
 const begin = z
@@ -63,6 +66,7 @@ const takeOver = z
 const confirm = z
   .strictObject({
     ...starter,
+    ...codeVersion,
     confirmed: z.literal(true).describe('You looked: a step that is in doubt was done.'),
     result,
   })
@@ -94,7 +98,7 @@ const formOfField = {
 } as const
 type FormField = keyof typeof formOfField
 
-const listed = Object.keys(formOfField).join(', ')
+const others = Object.keys(formOfField).slice(1).join(', ')
 
 export const stepBody = pickedBy(
   z.union([begin, takeOver, confirm, hold, record, fail]),
@@ -102,10 +106,10 @@ export const stepBody = pickedBy(
     const fields = typeof body === 'object' && body !== null ? formFieldsOf(body) : []
     const [first, second] = fields
     if (first === undefined) {
-      return noForm('state', `is required to begin the step; or send one of: ${listed}`)
+      return noForm('state', `is required to begin the step; or send one of: ${others}`)
     }
     if (second === undefined) return formOfField[first]
-    return noForm(second, `does not go with ${first}. Send one of these in a request: ${listed}`)
+    return noForm(second, `does not go with ${first}. Send them in requests of their own`)
   },
 )
 

@@ -86,8 +86,11 @@ describe('a holder', () => {
       errors: [{ field: 'lease_token', message: 'is required' }],
     })
     expect((await put(rest, theRunToken)).statusCode).toBe(200)
+    const { state: _state, ...confirmed } = { ...rest, confirmed: true, result: 1 }
+    expect((await put(confirmed, theRunToken)).statusCode).toBe(200)
     const request = { leaseHash: hashSecret(leaseSecret), codeVersion: 'v7' }
-    expect(fakes.changes).toMatchObject([{ request, actor: `run:${theRunId}` }])
+    const change = { request, actor: `run:${theRunId}` }
+    expect(fakes.changes).toMatchObject([change, change])
   })
 
   test('learns that it began the step, and its key', async () => {
@@ -147,25 +150,25 @@ describe('a holder', () => {
 })
 
 describe('a body', () => {
-  const all = 'state, take_over, confirmed, held, error, result'
+  const others = 'take_over, confirmed, held, error, result'
 
   test.each([
-    [{}, 'state', `is required to begin the step; or send one of: ${all}`],
-    [{ resutl: 1 }, 'state', `is required to begin the step; or send one of: ${all}`],
+    [{}, 'state', `is required to begin the step; or send one of: ${others}`],
+    [{ resutl: 1 }, 'state', `is required to begin the step; or send one of: ${others}`],
     [
       { state: 'started', result: 1 },
       'result',
-      `does not go with state. Send one of these in a request: ${all}`,
+      'does not go with state. Send them in requests of their own',
     ],
     [
       { error: 'x', result: 1 },
       'result',
-      `does not go with error. Send one of these in a request: ${all}`,
+      'does not go with error. Send them in requests of their own',
     ],
     [
       { take_over: true, confirmed: true, result: 1 },
       'confirmed',
-      `does not go with take_over. Send one of these in a request: ${all}`,
+      'does not go with take_over. Send them in requests of their own',
     ],
     [{ confirmed: true }, 'result', 'is required'],
     [{ held: true, in_doubt: 'hold' }, 'in_doubt', 'is not a known field'],

@@ -49,6 +49,7 @@ const frameworkProblems: Readonly<Record<string, HttpProblem>> = {
     413,
     'body_too_large',
     'The body is larger than 1 MiB.',
+    { hint: 'Store large data elsewhere, and send a reference to it.' },
   ),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: new HttpProblem(
     400,

@@ -68,7 +68,7 @@ export function whySteps(open: OpenStore): void {
     expect((await story.why(runId)).headline).toContain("waits for a person's decision")
   })
 
-  it('the story says what became of the step, and afterwards nothing is to be decided', async () => {
+  it('the story says what became of the step; then nothing is to be decided', async () => {
     const { story, runId } = await heldStory()
     await decide(runId)
     const third = await story.lease('w3')
@@ -78,8 +78,8 @@ export function whySteps(open: OpenStore): void {
     const texts = why.story.map(({ text, depth }) => `${depth} ${text}`)
     const at = texts.findIndex((text) => text.includes('left no result'))
     expect(texts.slice(at)).toEqual([
-      `0 Step “charge” of review of ${head} was begun by an earlier worker and left no result, so ` +
-        'it may have been done.',
+      `0 Step “charge” of review of ${head} was begun by an earlier worker and left no result, ` +
+        'so it may have been done.',
       `1 Only a person can tell whether step “charge” was done; review of ${head} waits for that.`,
       '0 The admin decided that step “charge” has to be done again; review of ' +
         `${head} waits for the next worker.`,

@@ -15,6 +15,8 @@ export const harmlessTwice: Readonly<Record<string, string>> = {
   'runs.claim, once': 'the key returns the first answer',
   'runs.heartbeat': 'a lease can be renewed twice',
   'runs.complete': 'a repeat by the same holder gets the first answer',
+  'steps.act, with a late result': 'a stored result is final',
+  'steps.act, holding': 'the holder that let the run go gets the first answer',
   'upkeep.beat': 'it stores a time',
   'upkeep.purge': 'it removes only what is past its retention, in any number of batches',
   'audit.number': 'a row that has a number keeps it',

@@ -7,6 +7,7 @@ import type { IdempotencyKey, Store } from '../../../src/store.ts'
 import { unannounced, type Run } from '../../../src/domain/run.ts'
 import { completion, holderOf, leaseRequest, policy, pullRequestClaim } from '../claims.ts'
 import { announced, ManualPublisher, sentEnd } from '../outbox/manual-publisher.ts'
+import { stepVerbs } from './lost-commit-steps.ts'
 import type { Scenario } from './verb-outcome.ts'
 import { claiming, decided, newWebhook, received } from '../inbox/webhooks.ts'
 
@@ -389,4 +390,5 @@ export const allScenarios: readonly [string, Scenario][] = Object.entries({
   ...outboxVerbs,
   ...catchUpVerbs,
   ...otherVerbs,
+  ...stepVerbs,
 })
