@@ -5,6 +5,7 @@ export type {
   Config,
   EventFilter,
   IncomingEvent,
+  PermissionsConfig,
   PublishConfig,
   RetentionConfig,
   RetryConfig,

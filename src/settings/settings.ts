@@ -3,6 +3,7 @@
  * command line and the library load them. Everything else is given this object.
  */
 import type { ChannelConfig, EventFilter, RetentionConfig, When } from '../config.ts'
+import type { GitHubPermissions } from '../domain/github-permissions.ts'
 import type { PublishRights } from '../domain/outbox/publish-rights.ts'
 import type { Role } from '../domain/role.ts'
 import type { OnNewer } from '../domain/run.ts'
@@ -53,6 +54,8 @@ export interface RunTypeSettings extends TriggerSettings, ExecutionSettings {
   /** Whether a GitHub App also writes a check run of the same name. */
   readonly check: boolean
   readonly publish: PublishSettings
+  /** What the GitHub token of its runs may do. Never empty. */
+  readonly permissions: GitHubPermissions
 }
 
 export type PublishSettings = Omit<PublishRights, 'reserved'>
