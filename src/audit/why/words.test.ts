@@ -181,6 +181,13 @@ describe('words from outside', () => {
       rowWords(row({ type: 'run.cancelled', actor: text, data: { why: text } }), nobody),
       rowWords(row({ type: 'webhook.postponed', data: { why: text } }), nobody),
       rowWords(row({ type: 'run.agent.status_reported', data: { status: text } }), nobody),
+      rowWords(
+        row({
+          type: 'run.github_token_issued',
+          data: { repo: text, permissions: { [text]: text } },
+        }),
+        nobody,
+      ),
       rowWords(row({ type: 'delivery.failed', data: { reason: text, text } }), nobody),
       rowWords(row({ type: 'budget.blocked', data: { identity: text, reason: text } }), nobody),
       rowWords(row({ type: 'operator.delivery_skipped', data: { reason: text } }), nobody),

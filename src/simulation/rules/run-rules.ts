@@ -26,6 +26,7 @@ const typesWithoutStateChange = new Set([
   'run.head_verified',
   'run.head_unverified',
   'run.agent.status_reported',
+  'run.github_token_issued',
   'run.purged',
 ])
 

@@ -13,6 +13,7 @@ import type { VerbContext } from '../verbs/context.ts'
 import { confirmHead, rerunRun } from '../verbs/runs/claim-again.ts'
 import { claimRuns, subjectOf } from '../verbs/runs/claim-runs.ts'
 import { cancelRun, completeRun, sweepRun } from '../verbs/runs/end-run.ts'
+import { heldRun, noteGitHubToken } from '../verbs/runs/github-token.ts'
 import { availableTypes, heartbeatRun, leaseRun, releaseRun } from '../verbs/runs/hold-run.ts'
 import {
   activeRuns,
@@ -121,6 +122,14 @@ export class SqlRuns implements port.RunStore {
     return this.#runner.withKeyInTurn(request.runId, idempotencyKey, () =>
       reportStatus(this.#context, request),
     )
+  }
+
+  held(hold: port.LeaseHold): Promise<Run> {
+    return this.#runner.read(() => heldRun(this.#context, hold))
+  }
+
+  noteGitHubToken(note: port.GitHubTokenNote): Promise<void> {
+    return this.#runner.withKeyInTurn(note.runId, null, () => noteGitHubToken(this.#context, note))
   }
 
   get(id: string): Promise<Run | null> {

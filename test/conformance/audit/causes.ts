@@ -79,6 +79,7 @@ export const causesOf: Readonly<Record<AuditType, readonly Cause[]>> = {
   'run.skipped': ['nothing', ...arrivals, ...holds],
   'run.purged': nothing,
   'run.agent.status_reported': ['nothing', ...holds],
+  'run.github_token_issued': holds,
   'run.service_message.updated': ofDelivery,
   'run.anchor.created': ofDelivery,
   'run.anchor.adopted': ofDelivery,
