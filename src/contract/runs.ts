@@ -114,7 +114,7 @@ export const leaseBody = z.strictObject({
     .describe('Length of the lease in milliseconds. Default: that of its claim or last holder.'),
 })
 
-const holder = {
+export const holder = {
   lease_token: leaseToken
     .optional()
     .describe('`lease.token` of the claim or lease. Required unless the bearer is a run token.'),

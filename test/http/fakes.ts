@@ -12,11 +12,13 @@ import { NotFoundError } from '../../src/errors.ts'
 import type { HttpStore } from '../../src/http/deps.ts'
 import type { Intake } from '../../src/intake/intake.ts'
 import { isSignedBy } from '../../src/intake/events/signature.ts'
+import type { RunGitHubTokens } from '../../src/runs/github-token.ts'
 import type { ClaimRequest, Runs } from '../../src/runs/runs.ts'
 import { hashSecret, leaseToken, runToken } from '../../src/secrets.ts'
 import type { IdempotencyKey, StoredToken } from '../../src/store.ts'
 import type { Refusals } from '../../src/store/token-store.ts'
 import { startedAt, theRunId } from './fake-facts.ts'
+import { fakeGitHubTokens } from './fake-github-tokens.ts'
 import { fakeOutbox } from './fake-outbox.ts'
 import { fakeTokens } from './fake-tokens.ts'
 
@@ -130,6 +132,7 @@ export interface Fakes {
   readonly intake: Intake
   readonly store: HttpStore
   readonly auditFeed: AuditFeed
+  readonly githubTokens: RunGitHubTokens
   readonly changes: Change[]
   readonly tokens: Map<string, StoredToken>
   /** Ids of tokens that were noted as used. */
@@ -166,10 +169,13 @@ export function makeFakes(): Fakes {
   }
   const runs = fakeRuns(fakes)
   const intake = fakeIntake(fakes)
-  return Object.assign(fakes, { runs, intake, store: fakeStore(fakes), auditFeed: fakeFeed(fakes) })
+  return Object.assign(fakes, {
+    ...{ runs, intake, store: fakeStore(fakes), auditFeed: fakeFeed(fakes) },
+    githubTokens: fakeGitHubTokens(fakes),
+  })
 }
 
-type State = Omit<Fakes, 'runs' | 'intake' | 'store' | 'auditFeed'>
+type State = Omit<Fakes, 'runs' | 'intake' | 'store' | 'auditFeed' | 'githubTokens'>
 
 function fakeRuns(state: State): Runs {
   const change = (verb: string, request: unknown, actor: string, once?: IdempotencyKey): void => {

@@ -100,6 +100,7 @@ describe('the document', () => {
       'cancelRun',
       'catchUp',
       'confirmDelivery',
+      'createGitHubToken',
       'heartbeatRun',
       'releaseRun',
       'replayInboxEntry',

@@ -63,6 +63,7 @@ export function serverUnderTest(): ServerUnderTest {
     metrics: noMetrics,
     metricsPage: { contentType: 'text/plain', text: async () => '' },
     auditFeed: fakes.auditFeed,
+    githubTokens: fakes.githubTokens,
     adminTokenHash: hashSecret(adminToken),
     checkIsOurs: async () => undefined,
     budgetLimits: { spacingMs: 1000, perMinute: 80, perHour: 0 },

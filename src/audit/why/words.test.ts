@@ -40,6 +40,7 @@ it.each([
   ['publisher', 'while publishing'],
   ['intake', 'while deciding on a webhook'],
   ['catch-up', 'while looking for missed webhooks'],
+  ['runs', 'while working on a run'],
 ])('a limit says what Holdfast was doing when %s met it', (actor, when) => {
   const data = { identity: 'github:app:7', until: 'noon', reason: 'rate_limited' }
   expect(rowWords(row({ type: 'budget.blocked', actor, data }), nobody)).toBe(

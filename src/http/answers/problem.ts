@@ -6,7 +6,7 @@
  */
 import { STATUS_CODES } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { InvalidInputError, type HoldfastError } from '../../errors.ts'
+import { GitHubUnavailableError, InvalidInputError, type HoldfastError } from '../../errors.ts'
 import type { Problem } from '../../contract.ts'
 import { problemKindOf, type ProblemKind } from '../../contract/problems.ts'
 import { logContext } from '../requests/log-context.ts'
@@ -38,7 +38,7 @@ export class HttpProblem extends Error {
 
 export const problemType = 'application/problem+json; charset=utf-8'
 
-const retryAfter = { 'retry-after': '1' }
+const retryAfterDefaultMs = 1000
 
 /** Refusals by the framework, in our words. */
 const frameworkProblems: Readonly<Record<string, HttpProblem>> = {
@@ -74,9 +74,15 @@ function ofKind(error: HoldfastError, { status }: ProblemKind): HttpProblem {
   const { code, message, hint } = error
   return new HttpProblem(status, code, message, {
     ...(hint !== undefined && { hint }),
-    ...(status === 503 && { headers: retryAfter }),
+    ...(status === 503 && { headers: { 'retry-after': retryAfterOf(error) } }),
     ...(error instanceof InvalidInputError && { errors: [fieldErrorOf(error)] }),
   })
+}
+
+/** In whole seconds. */
+function retryAfterOf(error: HoldfastError): string {
+  const ms = error instanceof GitHubUnavailableError ? error.retryAfterMs : retryAfterDefaultMs
+  return String(Math.max(1, Math.ceil(ms / 1000)))
 }
 
 /** Removes the field's name from the start of the message, because the answer has it separately. */

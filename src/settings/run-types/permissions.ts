@@ -1,6 +1,6 @@
 /** What the GitHub token of a run may do, by the configuration of its type. */
 import type { PermissionsConfig } from '../../config.ts'
-import type { GitHubPermissions } from '../../domain/github-permissions.ts'
+import type { AccessLevel, GitHubPermissions } from '../../domain/github-permissions.ts'
 import type { Settings } from '../settings.ts'
 
 /** Only reading, because what a run writes is published by Holdfast. */
@@ -17,7 +17,10 @@ const defaultPermissions: GitHubPermissions = {
 export function permissionSettings(
   config: PermissionsConfig = defaultPermissions,
 ): GitHubPermissions {
-  const named = Object.entries(config).filter(([, level]) => level !== undefined)
+  const given: Readonly<Record<string, AccessLevel | undefined>> = config
+  const named = Object.entries(given).flatMap(([name, level]) =>
+    level === undefined ? [] : [[name, level] as const],
+  )
   return named.length === 0 ? { metadata: 'read' } : Object.fromEntries(named)
 }
 

@@ -119,7 +119,7 @@ export function holding(open: OpenStore): void {
     await expect(write(nowhere)).rejects.toMatchObject({ code: 'run_not_found' })
   })
 
-  it('a GitHub token for the holder is recorded in the audit, and changes nothing else', async () => {
+  it('a GitHub token of the holder is in the audit, and changes nothing else', async () => {
     const subject = make()
     const held = await subject.claim('a')
     expect(await world().store.runs.held(holderOf(held))).toEqual(held.run)
