@@ -101,8 +101,28 @@ export interface GitHubTokens {
    * of an account, because that cannot be narrowed.
    */
   readonly narrowedToken:
-    | ((repositoryId: number, permissions: GitHubPermissions) => Promise<NarrowedToken>)
-    | null
+    ((repositoryId: number, permissions: GitHubPermissions) => Promise<NarrowedToken>) | null
+}
+
+/** A request that the program of a run makes. */
+export interface OwnRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: RequestInit['body']
+  readonly signal: AbortSignal
+}
+
+export interface GitHubRequests {
+  /** Without a slash at the end. */
+  readonly apiUrl: string
+  /**
+   * Sends one request about a repository as it is, and returns GitHub's whole answer, whatever its
+   * status. It repeats nothing and follows no redirect. `token` is a narrowed one; null sends the
+   * token of our own account. Without an answer it rejects with GitHubError, or with the reason of
+   * the signal.
+   */
+  send(repository: RepositoryRef, request: OwnRequest, token: string | null): Promise<Response>
 }
 
 /** For finding what was missed: GitHub's record of sent webhooks, and lists of pull requests. */
@@ -118,7 +138,7 @@ export interface GitHubListings {
 }
 
 /** Everything we can do on GitHub with our credentials. */
-export type GitHubConnection = GitHub & GitHubCalls & GitHubListings & GitHubTokens
+export type GitHubConnection = GitHub & GitHubCalls & GitHubListings & GitHubTokens & GitHubRequests
 
 export interface HookDeliveryPage {
   readonly items: readonly HookDeliveryItem[]

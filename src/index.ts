@@ -25,6 +25,7 @@ export {
   StoreContendedError,
   StoreUnavailableError,
 } from './errors.ts'
+export type { RunGitHub } from './github/run-client.ts'
 export type { Log } from './log.ts'
 export type { LeaseView } from './runs/runs.ts'
 export type { PublishedOutput } from './library/find-output.ts'

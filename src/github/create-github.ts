@@ -16,6 +16,7 @@ import type { Credentials } from './credentials/credentials.ts'
 import { tokenCredentials } from './credentials/credentials.ts'
 import { GitHubError, isGitHubError } from './errors.ts'
 import { hookListings, pullListings } from './listings.ts'
+import { createRelay } from './relay.ts'
 import type { OnRenamed } from './repository-place.ts'
 import { asRepositoryActor, askInRepository, repositoryForm } from './repository-place.ts'
 import type { TransportOptions } from './transport.ts'
@@ -91,6 +92,8 @@ export function createGitHub(options: GitHubOptions): GitHubConnection {
       credentials instanceof AppCredentials
         ? (repositoryId, permissions) => credentials.narrowedToken(repositoryId, permissions)
         : null,
+    apiUrl: options.apiUrl.replace(/\/+$/, ''),
+    send: createRelay(options, isApp ? null : credentials),
     githubTimeOf: (ourMs) => {
       const aheadMs = transport.clockAheadMs()
       const isKnown = aheadMs !== null && ourMs <= clock.wallMs() + futureMsMax
