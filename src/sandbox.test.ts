@@ -54,7 +54,7 @@ it('the first id that a caller gives is accepted, because everything exists here
   expect(await github.repositoryNamed('acme/widgets', 80)).toMatchObject({ githubId: 79 })
 })
 
-it('the GitHub client of a run reads what was published there', async () => {
+it('the GitHub client of a run is in the same repository as the publisher', async () => {
   const { github, comment, clock } = sandbox()
   const octokit = await runClient({
     connection: github,
@@ -64,11 +64,9 @@ it('the GitHub client of a run reads what was published there', async () => {
     clock,
     ...new HeldRun().options,
   })
-  const comments = async () => {
-    const asked = { owner: 'acme', repo: 'widgets', issue_number: 5 }
-    return (await octokit.rest.issues.listComments(asked)).data.map(({ body }) => body)
-  }
-  expect(await comments()).toEqual([])
+  const thread = { owner: 'acme', repo: 'widgets', issue_number: 5 }
+  await octokit.rest.issues.createComment({ ...thread, body: 'First.' })
   await comment('acme/widgets', 77)
-  expect(await comments()).toEqual(['Hello.'])
+  const { data } = await octokit.rest.issues.listComments(thread)
+  expect(data.map(({ body }) => body)).toEqual(['First.', 'Hello.'])
 })

@@ -134,6 +134,12 @@ describe('a handler', () => {
 })
 
 describe('a run that is lost', () => {
+  it('asks not even for a token', async () => {
+    const loss = client.held.lose()
+    expect(await rejectionOf(client.octokit.rest.pulls.get(pull))).toBe(loss)
+    expect(github.requests).toEqual([])
+  })
+
   it('asks nothing any more', async () => {
     await client.octokit.rest.pulls.get(pull)
     const before = github.requests.length

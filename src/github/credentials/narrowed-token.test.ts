@@ -59,7 +59,8 @@ it('is a new one each time, for an installation that is known', async () => {
 })
 
 it.each([
-  ['all repositories', { repository_selection: 'all', repositories: undefined }],
+  ['all repositories', { repository_selection: 'all' }],
+  ['unnamed repositories', { repositories: undefined }],
   ['another repository', { repositories: [{ id: 78, full_name: 'acme/other' }] }],
   ['two repositories', { repositories: [...repositories, { id: 78, full_name: 'acme/other' }] }],
 ])('is not accepted if it reaches %s', async (_what, wider) => {
