@@ -2,9 +2,9 @@
  * `node scripts/github-openapi.mjs`: a person runs this when GitHub's description of its API has
  * changed. It takes the requests and webhooks of the simulator out of that description and writes
  * them to test/simulator/github-openapi.json. It writes the names of all webhook events and their
- * actions to src/settings/config-file/github-events.ts. The whole description is 400 MB unpacked,
- * so it is fetched into a temporary folder and is not a dependency. Text for people is left out.
- * The schemas stay as they are.
+ * actions, and of all permissions and their levels, to src/settings/config-file. The whole
+ * description is 400 MB unpacked, so it is fetched into a temporary folder and is not a dependency.
+ * Text for people is left out. The schemas stay as they are.
  */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -90,11 +90,12 @@ writeFileSync(join(root, 'test', 'simulator', 'github-openapi.json'), text)
 console.log(`${version}: ${operations.length} operations, ${text.length} bytes`)
 
 const events = actionsByEvent()
-writeFileSync(
-  join(root, 'src', 'settings', 'config-file', 'github-events.ts'),
-  await printEvents(events),
-)
+await writeSettings('github-events.ts', eventsText(events))
 console.log(`${Object.keys(events).length} webhook events`)
+
+const permissions = levelsByPermission()
+await writeSettings('github-permissions.ts', permissionsText(permissions))
+console.log(`${Object.keys(permissions).length} permissions`)
 
 /** One file of the package, without unpacking the rest. */
 async function fetchDescription() {
@@ -178,16 +179,35 @@ function actionsIn(schema) {
   return [...own, ...forms.flatMap(actionsIn)]
 }
 
-async function printEvents(actions) {
-  const text = `/**
+function eventsText(actions) {
+  return `/**
  * GitHub's webhook events with their actions. The list is empty if an event has none. Made by
  * \`node scripts/github-openapi.mjs\` from GitHub's description of its API. A test compares it with
  * GitHub's examples.
  */
 export const githubEvents: Readonly<Record<string, readonly string[]>> = ${JSON.stringify(actions)}
 `
-  const path = join(root, 'src', 'settings', 'config-file', 'github-events.ts')
-  return await format(text, { ...(await resolveConfig(path)), filepath: path })
+}
+
+/** The permissions that an App can give to a token. */
+function levelsByPermission() {
+  const { properties } = description.components.schemas['app-permissions']
+  const levels = Object.entries(properties).map(([name, { enum: values }]) => [name, values])
+  return Object.fromEntries(levels.toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function permissionsText(levels) {
+  return `/**
+ * GitHub's permissions with their levels. Made by \`node scripts/github-openapi.mjs\` from GitHub's
+ * description of its API. A test compares it with that description.
+ */
+export const githubPermissions = ${JSON.stringify(levels)} as const
+`
+}
+
+async function writeSettings(name, text) {
+  const path = join(root, 'src', 'settings', 'config-file', name)
+  writeFileSync(path, await format(text, { ...(await resolveConfig(path)), filepath: path }))
 }
 
 /** Only JSON: GitHub has other formats for clients that ask for them. */

@@ -24,10 +24,13 @@ import { createEmbeddedEngine } from './open-engine.ts'
 import { openNode, type HoldfastNode } from './node.ts'
 import type { RestoreNote } from './store/outbox-store.ts'
 import type { CheckIsOurs } from './outbox/is-ours.ts'
+import { createRunGitHubTokens } from './runs/github-token.ts'
+import { createIdentityBlocks } from './runs/identity-blocks.ts'
 import type { Runs } from './runs/runs.ts'
 import { openSandbox } from './sandbox.ts'
 import { hashSecret } from './secrets.ts'
 import { budgetLimits } from './settings/run-types/publishing-rules.ts'
+import { permissionsOf } from './settings/run-types/permissions.ts'
 import { publishRights } from './settings/run-types/publish-rights.ts'
 import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
@@ -117,6 +120,7 @@ type MadeByOpenHttp =
   | 'auditFeed'
   | 'adminTokenHash'
   | 'budgetLimits'
+  | 'githubTokens'
   | 'publishRights'
   | 'isOurHost'
   | 'failedAccess'
@@ -136,6 +140,11 @@ function openHttp(settings: Settings, options: ComposeOptions, parts: HttpParts)
     adminTokenHash: hashSecret(adminToken),
     budgetLimits: budgetLimits(settings),
     publishRights: publishRights(settings),
+    githubTokens: createRunGitHubTokens({
+      ...parts,
+      blocks: createIdentityBlocks({ store, clock }),
+      permissionsOf: permissionsOf(settings),
+    }),
     isOurHost: hostCheck(settings),
     failedAccess: new FailedAccess(store, parts.scheduler, log),
     trustedProxies: settings.trustedProxies,

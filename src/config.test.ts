@@ -18,6 +18,7 @@ test('a config with everything in it has the right types and passes the checks',
         onNewer: 'supersede',
         anchor: { per: 'subject' },
         status: { context: 'acme/review' },
+        permissions: { contents: 'read', pull_requests: 'write' },
       },
       docs: {
         onNewer: 'queue',
@@ -36,6 +37,8 @@ test('a wrong config is also an error for the compiler', () => {
   defineConfig({ prot: 1 })
   // @ts-expect-error no such choice
   defineConfig({ runs: { review: { onNewer: 'stop' } } })
+  // @ts-expect-error no such level
+  defineConfig({ runs: { review: { permissions: { workflows: 'read' } } } })
   // @ts-expect-error a text is no number
   expect(defineConfig({ leaseMs: '1000' })).toEqual({ leaseMs: '1000' })
 })

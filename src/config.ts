@@ -7,6 +7,7 @@ import type { ChannelName } from './channels/github-channels.ts'
 import type { Role } from './domain/role.ts'
 import type { OnNewer } from './domain/run.ts'
 import type { RunHandler } from './run-handler.ts'
+import type { githubPermissions } from './settings/config-file/github-permissions.ts'
 import type { PlainSettings } from './settings/options/options.ts'
 
 export interface Config extends PlainSettings {
@@ -77,6 +78,18 @@ export interface RunTypeConfig extends TriggerConfig, ExecutionLimits {
   readonly status?: { readonly context?: string; readonly check?: boolean } | false
   /** What else its runs may publish. Default: comments, and reviews that only comment. */
   readonly publish?: PublishConfig
+  /**
+   * What the GitHub token of its runs may do. Default: `contents`, `issues` and `pull_requests`,
+   * each `read`.
+   */
+  readonly permissions?: PermissionsConfig
+}
+
+type GitHubPermissionLevels = typeof githubPermissions
+
+/** GitHub's own names of permissions and levels. The GitHub App must have them too. */
+export type PermissionsConfig = {
+  readonly [Name in keyof GitHubPermissionLevels]?: GitHubPermissionLevels[Name][number]
 }
 
 /**

@@ -70,6 +70,16 @@ export class StoreContendedError extends HoldfastError {}
  */
 export class OutputUnknownError extends HoldfastError {}
 
+/** GitHub did not answer, or wants us to wait. Nothing was done. Try again after `retryAfterMs`. */
+export class GitHubUnavailableError extends HoldfastError {
+  readonly retryAfterMs: number
+
+  constructor(code: string, message: string, retryAfterMs: number) {
+    super(code, message)
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
 /** The program cannot start or continue. A person has to change something. */
 export class SetupError extends HoldfastError {}
 

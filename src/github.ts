@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod'
 import type { Finding } from './domain/finding.ts'
+import type { GitHubPermissions } from './domain/github-permissions.ts'
 import type { Role } from './domain/role.ts'
 import type { HeadSource, RepositoryRef } from './head-source.ts'
 
@@ -74,6 +75,56 @@ export interface GitHubCalls {
   githubTimeOf(ourMs: number): number | null
 }
 
+/** A token with which a run asks GitHub itself. It is a secret: never stored, never logged. */
+export interface NarrowedToken {
+  readonly token: string
+  /** By GitHub's clock. */
+  readonly expiresAt: number
+  /** What GitHub granted: what was asked for, and always `metadata: read`. */
+  readonly permissions: GitHubPermissions
+  /** The only repository that it reaches. */
+  readonly repository: NamedRepository
+}
+
+/** Until when GitHub wants our identities to wait. All nodes share it. Times are of our clock. */
+export interface IdentityBlocks {
+  /** Null if the identity need not wait. */
+  blockedUntil(identity: string): Promise<number | null>
+  /** GitHub set a limit. */
+  block(identity: string, until: number): Promise<void>
+}
+
+export interface GitHubTokens {
+  /**
+   * Makes a token for one repository, by GitHub's id, with these permissions and no others. Rejects
+   * with GitHubError: `invalid` if the App itself has less. Null if our credentials are the token
+   * of an account, because that cannot be narrowed.
+   */
+  readonly narrowedToken:
+    ((repositoryId: number, permissions: GitHubPermissions) => Promise<NarrowedToken>) | null
+}
+
+/** A request that the program of a run makes. */
+export interface OwnRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: RequestInit['body']
+  readonly signal: AbortSignal
+}
+
+export interface GitHubRequests {
+  /** Without a slash at the end. */
+  readonly apiUrl: string
+  /**
+   * Sends one request about a repository as it is, and returns GitHub's whole answer, whatever its
+   * status. It repeats nothing and follows no redirect. `token` is a narrowed one; null sends the
+   * token of our own account. Without an answer it rejects with GitHubError, or with the reason of
+   * the signal.
+   */
+  send(repository: RepositoryRef, request: OwnRequest, token: string | null): Promise<Response>
+}
+
 /** For finding what was missed: GitHub's record of sent webhooks, and lists of pull requests. */
 export interface GitHubListings {
   /** A page of what the App's webhook has sent, newest first; null when we are not an App. */
@@ -87,7 +138,7 @@ export interface GitHubListings {
 }
 
 /** Everything we can do on GitHub with our credentials. */
-export type GitHubConnection = GitHub & GitHubCalls & GitHubListings
+export type GitHubConnection = GitHub & GitHubCalls & GitHubListings & GitHubTokens & GitHubRequests
 
 export interface HookDeliveryPage {
   readonly items: readonly HookDeliveryItem[]

@@ -6,6 +6,7 @@ export type {
   Config,
   EventFilter,
   IncomingEvent,
+  PermissionsConfig,
   PublishConfig,
   RetentionConfig,
   RetryConfig,
@@ -32,6 +33,7 @@ export {
   StepTimeoutError,
   StepUsageError,
 } from './executors/handler/step-errors.ts'
+export type { RunGitHub } from './github/run-client.ts'
 export type { Log } from './log.ts'
 export type {
   HandlerResult,

@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from './clock.ts'
-import type { GitHub, GitHubCalls } from './github.ts'
+import type { GitHub, GitHubCalls, GitHubRequests, GitHubTokens, RepositoryRef } from './github.ts'
 import { createGitHub } from './github/create-github.ts'
 import type { Log } from './log.ts'
 import type { Random } from './random.ts'
@@ -28,7 +28,9 @@ const repositoryPath =
 const ownIdsFrom = 1e14
 const unknownSha = '0'.repeat(40)
 
-export function openSandbox(options: SandboxOptions): GitHub & GitHubCalls {
+export type SandboxGitHub = GitHub & GitHubCalls & GitHubTokens & GitHubRequests
+
+export function openSandbox(options: SandboxOptions): SandboxGitHub {
   const { clock, scheduler, random } = options
   const simulator = createGitHubSimulator({
     clock,
@@ -59,11 +61,23 @@ export function openSandbox(options: SandboxOptions): GitHub & GitHubCalls {
     },
     call: (repository, ...args) => {
       // The path has only the id, but links need the name.
-      const { repo, repoGithubId } = repository
-      if (repoGithubId !== null) makeNamed(simulator, content, repoGithubId, repo)
+      makeKnown(simulator, content, repository)
       return github.call(repository, ...args)
     },
+    send: (repository, ...args) => {
+      // The path has only the name, and the repository may have an id already.
+      makeKnown(simulator, content, repository)
+      return github.send(repository, ...args)
+    },
   }
+}
+
+function makeKnown(
+  simulator: GitHubSimulator,
+  content: SandboxContent,
+  { repo, repoGithubId }: RepositoryRef,
+): void {
+  if (repoGithubId !== null) makeNamed(simulator, content, repoGithubId, repo)
 }
 
 /** The repositories and threads that exist so far. */

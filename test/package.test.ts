@@ -130,12 +130,14 @@ describe('the library', () => {
   it('has types that pass in a strict project, with its dependencies', async () => {
     const bot = `import { defineConfig, openHoldfast } from 'holdfast'
       import type { ConflictError, Gate, IncomingEvent, Output } from 'holdfast'
-      import type { RunTypeConfig, When } from 'holdfast'
+      import type { RunGitHub, RunTypeConfig, When } from 'holdfast'
       import { createGitHubSimulator } from 'holdfast/simulator'
       export const when: When = (event: IncomingEvent) => event.sender !== 'me' || 'my own'
       export const review: RunTypeConfig = { when }
       export const status: Output =
         { channel: 'github-status', context: 'a', state: 'success', targetUrl: 'https://a.b' }
+      export const titleOf = async (github: RunGitHub): Promise<string> =>
+        (await github.rest.pulls.get({ owner: 'a', repo: 'b', pull_number: 1 })).data.title
       export const lost = (gate: Gate, error: ConflictError) => gate.signal.aborted || error.code
       ${claim}`
     const wrong = `// @ts-expect-error: there is no such option

@@ -19,6 +19,11 @@ export const conflictCodes = {
   content_differs: 'this name was published with other content in this round; use another name',
   not_ours: 'GitHub shows that this is not what the delivery published; give the right id or none',
   not_checked: 'GitHub could not be asked whether it is ours; try again, or leave the id out',
+  github_token_unavailable:
+    'the server has no GitHub App, or the run has no repository; `hint` says what to change',
+  github_refused:
+    'GitHub gives no token for this repository with the permissions of this run type; `hint` ' +
+    'says what to change',
   target_taken:
     'another run owns the target now; a status is kept in case that run ends without a result',
 } as const

@@ -5,6 +5,7 @@
 import {
   ConflictError,
   ForbiddenError,
+  GitHubUnavailableError,
   HoldfastError,
   InvalidInputError,
   NotFoundError,
@@ -25,6 +26,7 @@ const kindOfClass: readonly (readonly [abstract new (...args: never[]) => Error,
   [ConflictError, { status: 409, exit: 'failed' }],
   [InvalidInputError, { status: 422, exit: 'wrongUsage' }],
   [StoreContendedError, { status: 503, exit: 'failed' }],
+  [GitHubUnavailableError, { status: 503, exit: 'failed' }],
   [StoreUnavailableError, { status: 503, exit: 'unreachable' }],
 ]
 

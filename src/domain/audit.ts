@@ -5,9 +5,9 @@
  * led to the decision:
  *
  *   deciding on a webhook               its arrival, or the operator's request for a replay
- *   lease, report, end, loss of a lease the row whose id was the run's fence until then
- *   doubt, decision, late result of a   the same
- *     step
+ *   lease, report, GitHub token, end,   the row whose id was the run's fence until then
+ *     loss of a lease; doubt, decision
+ *     and late result of a step
  *   a claim in place of a lost holder   that holder's row, if no webhook led to the claim
  *   an answer about the newest head     the decision that had to ask
  *   what happens to a delivery          the row that made its newest version or reopened it
@@ -48,6 +48,7 @@ export const auditTypes = [
   'step.held',
   'step.late',
   'step.not_asked_for',
+  'run.github_token_issued',
   'run.service_message.updated',
   'run.anchor.created',
   'run.anchor.adopted',

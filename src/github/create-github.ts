@@ -5,14 +5,7 @@
  */
 import { z } from 'zod'
 import { SetupError } from '../errors.ts'
-import type {
-  GitHub,
-  GitHubCalls,
-  GitHubListings,
-  OwnAccount,
-  RepositoryRef,
-  RoleAnswer,
-} from '../github.ts'
+import type { GitHubConnection, OwnAccount, RepositoryRef, RoleAnswer } from '../github.ts'
 import { roles } from '../domain/role.ts'
 import type { AppKey } from './credentials/app-credentials.ts'
 import { AppCredentials } from './credentials/app-credentials.ts'
@@ -23,6 +16,7 @@ import type { Credentials } from './credentials/credentials.ts'
 import { tokenCredentials } from './credentials/credentials.ts'
 import { GitHubError, isGitHubError } from './errors.ts'
 import { hookListings, pullListings } from './listings.ts'
+import { createRelay } from './relay.ts'
 import type { OnRenamed } from './repository-place.ts'
 import { asRepositoryActor, askInRepository, repositoryForm } from './repository-place.ts'
 import type { TransportOptions } from './transport.ts'
@@ -64,7 +58,7 @@ const appForm = z.object({ slug: z.string().min(1), id: z.number() })
 /** How far the clock of the store may be ahead of ours. */
 const futureMsMax = 5 * 60_000
 
-export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls & GitHubListings {
+export function createGitHub(options: GitHubOptions): GitHubConnection {
   const { clock, onRenamed } = options
   const transport = createTransport(options)
   const isApp = 'appId' in options.credentials
@@ -94,6 +88,12 @@ export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls & Git
       'appId' in options.credentials ? `github:app:${options.credentials.appId}` : 'github:user',
     identityOf: (repository) =>
       asRepositoryActor(repository, (actor) => credentials.identity(actor)),
+    narrowedToken:
+      credentials instanceof AppCredentials
+        ? (repositoryId, permissions) => credentials.narrowedToken(repositoryId, permissions)
+        : null,
+    apiUrl: options.apiUrl.replace(/\/+$/, ''),
+    send: createRelay(options, isApp ? null : credentials),
     githubTimeOf: (ourMs) => {
       const aheadMs = transport.clockAheadMs()
       const isKnown = aheadMs !== null && ourMs <= clock.wallMs() + futureMsMax

@@ -19,7 +19,7 @@ import { dateOf } from './rate-limit.ts'
 
 /** GitHub itself gives up after the same time. */
 export const requestTimeoutDefaultMs = 10_000
-const apiVersion = '2022-11-28'
+export const apiVersion = '2022-11-28'
 
 export interface TransportOptions {
   readonly apiUrl: string

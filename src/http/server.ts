@@ -32,6 +32,7 @@ import { catchUpRoutes } from './routes/inbox.ts'
 import { claimRoutes } from './routes/runs.ts'
 import { deliveryRoutes } from './routes/deliveries.ts'
 import { doctorRoutes } from './routes/health.ts'
+import { githubTokenRoutes } from './routes/github-token.ts'
 import { healthRoutes } from './routes/health.ts'
 import { holdRoutes } from './routes/hold.ts'
 import { inboxRoutes } from './routes/inbox.ts'
@@ -66,6 +67,7 @@ export function createHttpServer(deps: HttpDeps): App {
     runRoutes(app, deps)
     outputRoutes(app, deps)
     stepRoutes(app, deps)
+    githubTokenRoutes(app, deps)
     deliveryRoutes(app, deps)
     auditRoutes(app, deps)
     inboxRoutes(app, deps)

@@ -8,6 +8,7 @@ import type { CatchUpReport } from '../intake/catch-up/catch-up-report.ts'
 import type { Intake } from '../intake/intake.ts'
 import type { CheckIsOurs } from '../outbox/is-ours.ts'
 import type { Random } from '../random.ts'
+import type { RunGitHubTokens } from '../runs/github-token.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { OutboxStore, Store, StorePart } from '../store.ts'
 
@@ -20,6 +21,7 @@ export interface OperationPorts {
   readonly auditFeed: AuditFeed
   /** What runs of a type may publish. */
   readonly publishRights: (type: string) => PublishRights
+  readonly githubTokens: RunGitHubTokens
   /** Rejects if the id that an operator gives is not this delivery's on GitHub. */
   readonly checkIsOurs: CheckIsOurs
   /** How much each identity may write. */

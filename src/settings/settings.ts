@@ -4,6 +4,7 @@
  */
 import type { ChannelConfig, CommandConfig, EventFilter } from '../config.ts'
 import type { RetentionConfig, When } from '../config.ts'
+import type { GitHubPermissions } from '../domain/github-permissions.ts'
 import type { PublishRights } from '../domain/outbox/publish-rights.ts'
 import type { Role } from '../domain/role.ts'
 import type { OnNewer } from '../domain/run.ts'
@@ -59,6 +60,8 @@ export interface RunTypeSettings extends TriggerSettings, ExecutionSettings {
   /** Whether a GitHub App also writes a check run of the same name. */
   readonly check: boolean
   readonly publish: PublishSettings
+  /** What the GitHub token of its runs may do. Never empty. */
+  readonly permissions: GitHubPermissions
 }
 
 /** Whether a process with these settings executes runs itself. */

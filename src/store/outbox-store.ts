@@ -145,7 +145,7 @@ export interface RestoreNote {
 }
 
 /** Which part of this program asked GitHub. */
-export type Asker = 'publisher' | 'intake' | 'catch-up'
+export type Asker = 'publisher' | 'intake' | 'catch-up' | 'runs'
 
 export interface LeaseRoom {
   readonly limit: number

@@ -3,6 +3,7 @@
  * transaction each, decided under the subject's lock, with their audit rows.
  */
 import type { Claim, ClaimReason } from '../domain/claim.ts'
+import type { GitHubPermissions } from '../domain/github-permissions.ts'
 import type { LeaseGrant, Outcome, Run, RunState, Verdict } from '../domain/run.ts'
 import type { Step } from '../domain/step.ts'
 import type { Subject } from '../domain/subject.ts'
@@ -55,6 +56,13 @@ export interface RunStore {
   ): Promise<void>
   /** A status line from the holder; the last one is always shown. */
   reportStatus(request: ReportRequest, idempotencyKey: IdempotencyKey | null): Promise<Run>
+  /** The run, while this lease holds it. Otherwise throws the ConflictError that says why not. */
+  held(hold: LeaseHold): Promise<Run>
+  /**
+   * Records that the holder gets a token of GitHub; only the audit changes. Throws like `held`, and
+   * then the holder must not get it.
+   */
+  noteGitHubToken(note: GitHubTokenNote): Promise<void>
 
   get(id: string): Promise<Run | null>
   /** The types of these runs, by id, without purged runs; one query. */
@@ -163,6 +171,18 @@ export interface HolderRequest {
   /** Null keeps the lease's own length. */
   readonly leaseMs: number | null
   readonly actor: string
+}
+
+export type LeaseHold = Pick<HolderRequest, 'runId' | 'leaseHash'>
+
+/** What a token of GitHub is for. The token itself is not stored. */
+export interface GitHubTokenNote extends LeaseHold {
+  readonly actor: string
+  /** The only repository that the token reaches. */
+  readonly repo: string
+  readonly repoGithubId: number
+  readonly permissions: GitHubPermissions
+  readonly expiresAt: number
 }
 
 export interface HeartbeatAnswer {

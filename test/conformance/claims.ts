@@ -4,7 +4,13 @@ import type { Claim } from '../../src/domain/claim.ts'
 import type { LeaseGrant, Outcome, Run, RunPolicy } from '../../src/domain/run.ts'
 import { unannounced } from '../../src/domain/run.ts'
 import { hashSecret } from '../../src/secrets.ts'
-import type { CompleteRequest, HolderRequest, LeaseHandle, LeaseRequest } from '../../src/store.ts'
+import type {
+  CompleteRequest,
+  GitHubTokenNote,
+  HolderRequest,
+  LeaseHandle,
+  LeaseRequest,
+} from '../../src/store.ts'
 import { hour, minute } from './world.ts'
 
 export const leaseMs = minute
@@ -124,6 +130,19 @@ export function completion(
     errorCode: null,
     errorText: null,
     ...over,
+  }
+}
+
+export function tokenNote(held: Held): GitHubTokenNote {
+  const { runId, leaseHash, actor } = holderOf(held)
+  return {
+    runId,
+    leaseHash,
+    actor,
+    repo: 'acme/widgets',
+    repoGithubId: 42,
+    permissions: { contents: 'read' },
+    expiresAt: Date.UTC(2026, 0, 31, 13),
   }
 }
 

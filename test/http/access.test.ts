@@ -41,6 +41,7 @@ const reach: Readonly<Record<string, readonly string[] | 'public' | 'signed'>> =
   'POST /v1/runs/:id/heartbeat': ['worker', 'run'],
   'POST /v1/runs/:id/release': ['worker', 'run'],
   'POST /v1/runs/:id/complete': ['worker', 'run'],
+  'POST /v1/runs/:id/github-token': ['worker', 'run'],
   'POST /v1/runs/:id/status': ['operator', 'worker', 'run'],
   'PUT /v1/runs/:id/deliveries/:name': ['operator', 'worker', 'run'],
   'PUT /v1/runs/:id/steps/:name': ['worker', 'run'],

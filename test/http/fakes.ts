@@ -12,12 +12,14 @@ import { NotFoundError } from '../../src/errors.ts'
 import type { HttpStore } from '../../src/http/deps.ts'
 import type { Intake } from '../../src/intake/intake.ts'
 import { isSignedBy } from '../../src/intake/events/signature.ts'
+import type { RunGitHubTokens } from '../../src/runs/github-token.ts'
 import type { ClaimRequest, Runs } from '../../src/runs/runs.ts'
 import { leaseToken, runToken } from '../../src/secrets.ts'
 import type { IdempotencyKey, StepAnswer, StoredToken } from '../../src/store.ts'
 import type { Refusals } from '../../src/store/token-store.ts'
 import { startedAt, theRunId } from './fake-facts.ts'
 import { leaseSecret, theRun } from './fake-run.ts'
+import { fakeGitHubTokens } from './fake-github-tokens.ts'
 import { fakeOutbox } from './fake-outbox.ts'
 import { fakeSteps, fakeStepVerbs, theStep } from './fake-steps.ts'
 import { fakeTokens } from './fake-tokens.ts'
@@ -66,6 +68,7 @@ export interface Fakes {
   readonly intake: Intake
   readonly store: HttpStore
   readonly auditFeed: AuditFeed
+  readonly githubTokens: RunGitHubTokens
   readonly changes: Change[]
   readonly tokens: Map<string, StoredToken>
   /** Ids of tokens that were noted as used. */
@@ -105,10 +108,13 @@ export function makeFakes(): Fakes {
   }
   const runs = fakeRuns(fakes)
   const intake = fakeIntake(fakes)
-  return Object.assign(fakes, { runs, intake, store: fakeStore(fakes), auditFeed: fakeFeed(fakes) })
+  return Object.assign(fakes, {
+    ...{ runs, intake, store: fakeStore(fakes), auditFeed: fakeFeed(fakes) },
+    githubTokens: fakeGitHubTokens(fakes),
+  })
 }
 
-type State = Omit<Fakes, 'runs' | 'intake' | 'store' | 'auditFeed'>
+type State = Omit<Fakes, 'runs' | 'intake' | 'store' | 'auditFeed' | 'githubTokens'>
 
 function fakeRuns(state: State): Runs {
   const change = (verb: string, request: unknown, actor: string, once?: IdempotencyKey): void => {

@@ -101,6 +101,7 @@ describe('the document', () => {
       'catchUp',
       'confirmDelivery',
       'confirmStep',
+      'createGitHubToken',
       'failStep',
       'heartbeatRun',
       'releaseRun',

@@ -73,6 +73,7 @@ export function realServer(): RealServer {
     adminTokenHash: hashSecret(adminToken),
     budgetLimits: { spacingMs: 1000, perMinute: 80, perHour: 500 },
     publishRights: () => defaultRights,
+    githubTokens: { issue: () => Promise.reject(new Error('there is no GitHub')) },
     isOurHost: () => true,
     failedAccess: new FailedAccess(store, systemScheduler, log),
     trustedProxies: null,

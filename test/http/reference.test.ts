@@ -50,7 +50,7 @@ function scopeWords(access: Endpoint['access']): string {
 it('explains every code that an answer can have', () => {
   const makers =
     'ConflictError|NotFoundError|InvalidInputError|StoreUnavailableError|StoreContendedError' +
-    '|unavailable|contended|HttpProblem'
+    '|GitHubUnavailableError|unavailable|contended|HttpProblem'
   const thrown = new RegExp(`(?:${makers})\\(\\s*(?:\\d+,\\s*)?'([a-z_]+)'`, 'g')
   const codes = globSync('src/**/*.ts', { cwd: root })
     .filter((file) => !file.endsWith('.test.ts'))

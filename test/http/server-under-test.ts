@@ -65,6 +65,7 @@ export function serverUnderTest(): ServerUnderTest {
     metricsPage: { contentType: 'text/plain', text: async () => '' },
     queueHealth: () => createEmbeddedEngine(systemScheduler).health(),
     auditFeed: fakes.auditFeed,
+    githubTokens: fakes.githubTokens,
     adminTokenHash: hashSecret(adminToken),
     checkIsOurs: async () => undefined,
     budgetLimits: { spacingMs: 1000, perMinute: 80, perHour: 0 },

@@ -237,6 +237,10 @@ describe('the simulated GitHub', () => {
     await refusal(404, 'app', 'GET /app/hook/deliveries/99')
     await refusal(404, 'app', 'POST /app/hook/deliveries/99/attempts')
     await refusal(404, 'app', 'POST /app/installations/99/access_tokens')
+    const { body: installation } = await ask('app', `GET ${repo}/installation`)
+    const tokens = `/app/installations/${installation.id}/access_tokens`
+    await refusal(422, 'app', `POST ${tokens}`, { permissions: { contents: 'write' } })
+    await refusal(422, 'app', `POST ${tokens}`, { repository_ids: [99] })
     await refusal(400, 'token', `POST ${comments}`, '{"body":')
     await refusal(422, 'token', `POST ${comments}`, {})
     await refusal(422, 'token', `POST ${comments}`, { body: 'x'.repeat(65_537) })

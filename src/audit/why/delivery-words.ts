@@ -275,6 +275,7 @@ const limitedWhile: Readonly<Record<string, string>> = {
   publisher: 'publishing',
   intake: 'deciding on a webhook',
   'catch-up': 'looking for missed webhooks',
+  runs: 'working on a run',
 }
 
 function askedFor({ actor }: AuditRow): string {

@@ -61,7 +61,7 @@ export function fullRunWords(run: Run): string {
 }
 
 const ourselves = new Set([
-  ...['sweeper', 'system', 'intake', 'head-check', 'purge', 'publisher', 'catch-up'],
+  ...['sweeper', 'system', 'intake', 'head-check', 'purge', 'publisher', 'catch-up', 'runs'],
 ])
 
 /** Who did it, within a sentence. `tokenNames`: by the id of the token. */

@@ -5,6 +5,7 @@
 import type { AuditRow, AuditType } from '../../domain/audit.ts'
 import type { ClaimReason } from '../../domain/claim.ts'
 import { claimReasons } from '../../domain/claim.ts'
+import { permissionWords, type GitHubPermissions } from '../../domain/github-permissions.ts'
 import type { Run } from '../../domain/run.ts'
 import { deliveryRowWords, type NamedDelivery } from './delivery-words.ts'
 import {
@@ -97,6 +98,9 @@ const words: Readonly<Record<OtherTypes, Words>> = {
     const statusWords = status === null ? '' : `: ${quoted(status)}`
     return `${atStart(who ?? 'its worker')} reported on ${shortName(row, run)}${statusWords}`
   },
+  'run.github_token_issued': (row, { who }) =>
+    `${atStart(who ?? 'its worker')} got a GitHub token for ${repository(row, 'repo')}` +
+    permissionsIn(row),
   'repository.identified': (row) => `GitHub's id of ${repository(row, 'name')} became known`,
   'repository.renamed': (row) =>
     `${repository(row, 'from')} was renamed to ${repository(row, 'to')}`,
@@ -343,6 +347,13 @@ function tryOf(row: AuditRow): string {
 function why(row: AuditRow): string {
   const reason = textOf(row, 'why')
   return reason === null ? '' : `, because ${cleanText(reason)}`
+}
+
+/** What a GitHub token may do, in brackets. */
+function permissionsIn(row: AuditRow): string {
+  const permissions = (row.data['permissions'] ?? {}) as GitHubPermissions
+  const listed = cleanText(permissionWords(permissions))
+  return listed === '' ? '' : ` (${listed})`
 }
 
 const repository = (row: AuditRow, field: string): string => cleanText(textOf(row, field) ?? 'it')

@@ -61,6 +61,7 @@ const unindentedTypes = new Set<AuditType>([
   'run.succeeded',
   'run.failed',
   'run.agent.status_reported',
+  'run.github_token_issued',
   'run.head_verified',
   'run.head_unverified',
   'step.in_doubt',

@@ -40,6 +40,7 @@ it.each([
   ['publisher', 'while publishing'],
   ['intake', 'while deciding on a webhook'],
   ['catch-up', 'while looking for missed webhooks'],
+  ['runs', 'while working on a run'],
 ])('a limit says what Holdfast was doing when %s met it', (actor, when) => {
   const data = { identity: 'github:app:7', until: 'noon', reason: 'rate_limited' }
   expect(rowWords(row({ type: 'budget.blocked', actor, data }), nobody)).toBe(
@@ -181,6 +182,13 @@ describe('words from outside', () => {
       rowWords(row({ type: 'run.cancelled', actor: text, data: { why: text } }), nobody),
       rowWords(row({ type: 'webhook.postponed', data: { why: text } }), nobody),
       rowWords(row({ type: 'run.agent.status_reported', data: { status: text } }), nobody),
+      rowWords(
+        row({
+          type: 'run.github_token_issued',
+          data: { repo: text, permissions: { [text]: text } },
+        }),
+        nobody,
+      ),
       rowWords(row({ type: 'delivery.failed', data: { reason: text, text } }), nobody),
       rowWords(row({ type: 'budget.blocked', data: { identity: text, reason: text } }), nobody),
       rowWords(row({ type: 'operator.delivery_skipped', data: { reason: text } }), nobody),

@@ -2,13 +2,16 @@
  * Credentials of a GitHub App: a signed token (JWT) as the App itself, and installation tokens,
  * which are made on demand, kept, and renewed before they run out.
  *
- * What must hold: a token is kept only as long as GitHub says. A missing installation is reported
- * differently from a missing resource.
+ * What must hold: a token is kept only as long as GitHub says, and a narrowed one is not kept here
+ * at all. A missing installation is reported differently from a missing resource.
  */
 import { z } from 'zod'
 import type { Ask } from '../ask.ts'
 import { createAsk } from '../ask.ts'
 import type { Clock } from '../../clock.ts'
+import { accessLevels, type GitHubPermissions } from '../../domain/github-permissions.ts'
+import type { NarrowedToken } from '../../github.ts'
+import { repositoryForm } from '../repository-place.ts'
 import { makeAppJwt, readPrivateKey } from './app-jwt.ts'
 import type { Actor, Credentials, Repository } from './credentials.ts'
 import { GitHubError, isGitHubError, trouble } from '../errors.ts'
@@ -28,6 +31,15 @@ const tokenForm = z.object({
   token: z.string().min(1),
   expires_at: z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
 })
+const mintRoute = 'POST /app/installations/{installation_id}/access_tokens'
+
+/** A token that reaches more than one repository does not have this form. */
+const narrowedForm = (repositoryId: number) =>
+  tokenForm.extend({
+    permissions: z.record(z.string(), z.enum(accessLevels)),
+    repository_selection: z.literal('selected'),
+    repositories: z.tuple([repositoryForm.extend({ id: z.literal(repositoryId) })]),
+  })
 
 export interface AppKey {
   readonly appId: string
@@ -64,20 +76,22 @@ export class AppCredentials implements Credentials {
     if (actor === 'app') return this.#jwt()
     if (actor === 'nobody') return null
     if (isInstallation(actor)) return await this.#tokenOf(actor.installationId)
-    const id = await this.#installationOf(actor)
-    if (id === null) return null
-    try {
-      return await this.#tokenOf(id)
-    } catch (error) {
-      // The account has suspended the installation.
-      if (isGitHubError(error, 'forbidden')) throw notInstalled(error)
-      if (!isGitHubError(error, 'not_found')) throw error
-      // The App was installed again since, so the id that we kept is outdated.
-      this.#installations.forget(keyOf(actor), id)
-      const newId = await this.#installationOf(actor)
-      if (newId === id) throw notInstalled(error)
-      return newId === null ? null : await this.#tokenOf(newId)
-    }
+    return await this.#asInstallation(actor, (id) => this.#tokenOf(id))
+  }
+
+  async narrowedToken(
+    repositoryId: number,
+    permissions: GitHubPermissions,
+  ): Promise<NarrowedToken> {
+    const made = await this.#asInstallation({ repositoryId }, async (id) => {
+      const asked = { installation_id: id, repository_ids: [repositoryId], permissions }
+      return (await this.#askAsApp('app', narrowedForm(repositoryId), mintRoute, asked)).data
+    })
+    // Only the search for any installation may find none.
+    if (made === null) throw new Error(`repository ${repositoryId} has no installation`)
+    const { token, expires_at: expiresAt, permissions: granted } = made
+    const [{ id: githubId, full_name: name }] = made.repositories
+    return { token, expiresAt, permissions: granted, repository: { githubId, name } }
   }
 
   onRefused(actor: Actor, authorization: string): boolean {
@@ -105,6 +119,27 @@ export class AppCredentials implements Credentials {
 
   async identity(repository: Repository): Promise<string> {
     return `github:installation:${await this.#installationOf(repository)}`
+  }
+
+  /** Returns null if there is no installation. */
+  async #asInstallation<T>(
+    actor: 'account' | Repository,
+    makeToken: (installationId: number) => Promise<T>,
+  ): Promise<T | null> {
+    const id = await this.#installationOf(actor)
+    if (id === null) return null
+    try {
+      return await makeToken(id)
+    } catch (error) {
+      // The account has suspended the installation.
+      if (isGitHubError(error, 'forbidden')) throw notInstalled(error)
+      if (!isGitHubError(error, 'not_found')) throw error
+      // The App was installed again since, so the id that we kept is outdated.
+      this.#installations.forget(keyOf(actor), id)
+      const newId = await this.#installationOf(actor)
+      if (newId === id) throw notInstalled(error)
+      return newId === null ? null : await makeToken(newId)
+    }
   }
 
   #jwt(): string {
@@ -159,12 +194,8 @@ export class AppCredentials implements Credentials {
 
   #tokenOf(installationId: number): Promise<string> {
     return this.#tokens.get(String(installationId), async () => {
-      const { data } = await this.#askAsApp(
-        'app',
-        tokenForm,
-        'POST /app/installations/{installation_id}/access_tokens',
-        { installation_id: installationId },
-      )
+      const asked = { installation_id: installationId }
+      const { data } = await this.#askAsApp('app', tokenForm, mintRoute, asked)
       const githubNowMs = this.#clock.wallMs() + (this.#transport.clockAheadMs() ?? 0)
       const keepMs = data.expires_at - githubNowMs - tokenMarginMs
       return { value: `Bearer ${data.token}`, keepMs }

@@ -6,7 +6,8 @@
  */
 import { STATUS_CODES } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { ConflictError, InvalidInputError, type HoldfastError } from '../../errors.ts'
+import { ConflictError, GitHubUnavailableError, InvalidInputError } from '../../errors.ts'
+import type { HoldfastError } from '../../errors.ts'
 import type { Problem } from '../../contract.ts'
 import { problemKindOf, type ProblemKind } from '../../contract/problems.ts'
 import { logContext } from '../requests/log-context.ts'
@@ -40,7 +41,7 @@ export class HttpProblem extends Error {
 
 export const problemType = 'application/problem+json; charset=utf-8'
 
-const retryAfter = { 'retry-after': '1' }
+const retryAfterDefaultMs = 1000
 
 /** Refusals by the framework, in our words. */
 const frameworkProblems: Readonly<Record<string, HttpProblem>> = {
@@ -77,10 +78,16 @@ function ofKind(error: HoldfastError, { status }: ProblemKind): HttpProblem {
   const { code, message, hint } = error
   return new HttpProblem(status, code, message, {
     ...(hint !== undefined && { hint }),
-    ...(status === 503 && { headers: retryAfter }),
+    ...(status === 503 && { headers: { 'retry-after': retryAfterOf(error) } }),
     ...(error instanceof InvalidInputError && { errors: [fieldErrorOf(error)] }),
     ...(error instanceof ConflictError && { members: error.members }),
   })
+}
+
+/** In whole seconds. */
+function retryAfterOf(error: HoldfastError): string {
+  const ms = error instanceof GitHubUnavailableError ? error.retryAfterMs : retryAfterDefaultMs
+  return String(Math.max(1, Math.ceil(ms / 1000)))
 }
 
 /** Removes the field's name from the start of the message, because the answer has it separately. */

@@ -92,6 +92,19 @@ describe('what it says', () => {
         'github-status, github-check, github-label, github-review. Did you mean "github-comment"?',
     ],
     [
+      "{ runs: { review: { permissions: { pull_request: 'read' } } } }",
+      'runs.review.permissions has the unknown key "pull_request". Did you mean "pull_requests"?',
+    ],
+    [
+      "{ runs: { review: { permissions: { issues: 'wirte' } } } }",
+      'runs.review.permissions.issues is "wirte" but must be one of read, write. ' +
+        'Did you mean "write"?',
+    ],
+    [
+      "{ runs: { review: { permissions: 'read' } } }",
+      'runs.review.permissions is "read" but must be an object',
+    ],
+    [
       '{ runs: { review: { timeout: 1 } } }',
       'runs.review has the unknown key "timeout". Did you mean "timeoutMs"?',
     ],

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { loadSettings } from '../load-settings.ts'
+import { permissionsOf } from '../run-types/permissions.ts'
 import { publishRights } from '../run-types/publish-rights.ts'
 import { runPolicy } from '../run-types/run-policy.ts'
 import { SettingsError } from '../settings-error.ts'
@@ -105,6 +106,7 @@ describe('types', () => {
         anchor: { per: 'subject' },
         statusContext: 'holdfast/review',
         check: true,
+        permissions: { contents: 'read', issues: 'read', pull_requests: 'read' },
       },
     })
     const opened = { name: 'pull_request', action: 'opened', repo: 'a/b', sender: 'c' }
@@ -252,5 +254,26 @@ describe('the outputs that runs may publish', () => {
     const { message } = await errorOf(loadText(`export default { runs: { ${types} } }`))
     expect(message).toContain('runs.a.publish.contexts has')
     expect(message).toContain('reserved for the result of a run type')
+  })
+})
+
+describe('the permissions of the GitHub token of a run', () => {
+  test('are those of its type, all of them', async () => {
+    const permissionsFor = permissionsOf(
+      await loadText(`export default { runs: {
+        docs: { permissions: { contents: 'write', pages: 'write' } },
+        lint: { permissions: { contents: undefined } },
+        bare: { permissions: {} },
+      } }`),
+    )
+    expect(permissionsFor('docs')).toEqual({ contents: 'write', pages: 'write' })
+    const reading = { contents: 'read', issues: 'read', pull_requests: 'read' }
+    for (const unknown of ['other', 'constructor']) {
+      expect(permissionsFor(unknown)).toEqual(reading)
+    }
+    // Without any name, GitHub would give the token everything that the App may do.
+    for (const empty of ['lint', 'bare']) {
+      expect(permissionsFor(empty)).toEqual({ metadata: 'read' })
+    }
   })
 })

@@ -7,6 +7,7 @@ import { roles } from '../../domain/role.ts'
 import { onNewerChoices } from '../../domain/run.ts'
 import { closedObject } from './fields.ts'
 import { eventFilter } from './event-filter.ts'
+import { githubPermissions } from './github-permissions.ts'
 import { notAvailable } from './not-available.ts'
 import { timerMsMax } from '../options/option.ts'
 import {
@@ -71,6 +72,11 @@ const publish = closedObject({
   labels: list(text).optional(),
   approve: yesOrNo.optional(),
 })
+const permissions = closedObject(
+  Object.fromEntries(
+    Object.entries(githubPermissions).map(([name, levels]) => [name, oneOf(levels).optional()]),
+  ),
+)
 const runTypeShape = {
   ...trigger,
   ...limits,
@@ -84,6 +90,7 @@ const runTypeShape = {
     typeof value === 'object' ? statusForm : z.literal(false, 'must be { context: ... } or false'),
   ).optional(),
   publish: publish.optional(),
+  permissions: permissions.optional(),
 }
 const runType = closedObject(runTypeShape, notAvailable)
 

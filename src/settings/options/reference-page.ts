@@ -117,6 +117,10 @@ the file can be claimed too; remote workers execute it, with the defaults.
   allow the channels for them. \`approve: true\` allows reviews that approve or request changes.
   \`channels\`, if given, is the whole list of allowed channels. No run may publish under the
   context of a run type or under \`holdfast/\`
+- \`permissions\`: what [the GitHub token of a run](../guides/workers.md#read-from-github) may do,
+  by GitHub's own names and levels, such as \`{ contents: 'read', pull_requests: 'write' }\`.
+  Default: \`contents\`, \`issues\` and \`pull_requests\`, each \`read\`. If given, it is the
+  whole list. The GitHub App must have these permissions itself
 
 ### \`channels\`
 

@@ -1,5 +1,6 @@
 /** The defaults of run types, channels and retention. */
 import type { Config, RunTypeConfig } from '../../config.ts'
+import { permissionSettings } from './permissions.ts'
 import { publishSettings } from './publish-rights.ts'
 import type { ExecutionSettings, RunTypeSettings, Settings } from '../settings.ts'
 
@@ -45,6 +46,7 @@ function runType(config: RunTypeConfig, name: string): RunTypeSettings {
     statusContext: config.status === false ? null : (config.status?.context ?? `holdfast/${name}`),
     check: config.status === false ? false : (config.status?.check ?? true),
     publish: publishSettings(config.publish),
+    permissions: permissionSettings(config.permissions),
   }
 }
 

@@ -27,6 +27,7 @@ const typesWithoutStateChange = new Set([
   'run.head_unverified',
   'run.command_ended',
   'run.agent.status_reported',
+  'run.github_token_issued',
   'run.purged',
 ])
 

@@ -4,6 +4,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { appJwt, installationToken, makeJwt } from '../../../test/simulator/app-token.ts'
 import {
+  baseSha,
+  headSha,
   repo,
   startSimulatorClient,
   thread,
@@ -145,6 +147,48 @@ describe('an App', () => {
     expect((await ask({ permissions: { contents: 'write' } })).status).toBe(422)
     expect((await ask({ repositories: ['nothing'] })).status).toBe(422)
     expect((await client.request(mintCall(), { token: await fresh() })).status).toBe(401)
+  })
+
+  it('gives a token of a private repository what was named, and nothing else', async () => {
+    for (const name of ['acme/hidden', 'acme/other']) {
+      client.github.addRepository(name, { private: true })
+      client.github.addPull(name, { number: 1, headSha, baseSha })
+    }
+    const { id } = client.github.repository('acme/hidden')
+    const token = await fresh({ repository_ids: [id], permissions: { pull_requests: 'read' } })
+    const statusOf = async (call: string, body?: object) =>
+      (await client.request(call, { token, body })).status
+    expect([
+      await statusOf('GET /repos/acme/hidden'),
+      await statusOf('GET /repos/acme/hidden/pulls/1'),
+      await statusOf(`GET /repositories/${id}/pulls/1`),
+    ]).toEqual([200, 200, 200])
+    expect(await statusOf('POST /repos/acme/hidden/pulls/1/reviews', { body: 'x' })).toBe(403)
+    expect(await statusOf(`GET /repos/acme/hidden/commits/${headSha}/statuses`)).toBe(403)
+    expect(await statusOf('GET /repos/acme/other/pulls/1')).toBe(404)
+  })
+
+  it('includes lower levels in a higher one, and knows no other levels', async () => {
+    const admin = { repository_projects: 'admin', issues: 'write', metadata: 'read' }
+    client = await startSimulatorClient({ app: { ...app, permissions: admin } })
+    await fresh()
+    const ask = async (permissions: object) => {
+      const token = appJwt(client, 12, privateKey)
+      return (await client.request(mintCall(), { token, body: { permissions } })).status
+    }
+    expect(await ask({ repository_projects: 'write', issues: 'read' })).toBe(201)
+    expect(await ask({ repository_projects: 'admin' })).toBe(201)
+    expect(await ask({ issues: 'admin' })).toBe(422)
+    expect(await ask({ issues: 'all' })).toBe(422)
+  })
+
+  it('gives no token for a repository that it was taken away from', async () => {
+    const { id } = client.github.repository(repo)
+    await fresh()
+    client.github.restrict(repo)
+    const asked = { token: appJwt(client, 12, privateKey), body: { repository_ids: [id] } }
+    const { status, data } = await client.request(mintCall(), asked)
+    expect([status, data.message]).toEqual([422, expect.stringContaining('not accessible')])
   })
 
   it('has limits per installation', async () => {

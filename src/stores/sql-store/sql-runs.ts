@@ -13,6 +13,7 @@ import type { VerbContext } from '../verbs/context.ts'
 import { confirmHead, rerunRun } from '../verbs/runs/claim-again.ts'
 import { claimRuns, subjectOf } from '../verbs/runs/claim-runs.ts'
 import { cancelRun, completeRun, sweepRun, takeOverExecutor } from '../verbs/runs/end-run.ts'
+import { heldRun, noteGitHubToken } from '../verbs/runs/github-token.ts'
 import { leaseMany } from '../verbs/runs/grant-leases.ts'
 import { availableTypes, heartbeatRun, leaseWithSteps, releaseRun } from '../verbs/runs/hold-run.ts'
 import {
@@ -151,6 +152,14 @@ export class SqlRuns implements port.RunStore {
     data: Readonly<Record<string, unknown>>,
   ): Promise<void> {
     return this.#runner.transact(() => noteCommandEnd(this.#context, runId, actor, data))
+  }
+
+  held(hold: port.LeaseHold): Promise<Run> {
+    return this.#runner.read(() => heldRun(this.#context, hold))
+  }
+
+  noteGitHubToken(note: port.GitHubTokenNote): Promise<void> {
+    return this.#runner.withKeyInTurn(note.runId, null, () => noteGitHubToken(this.#context, note))
   }
 
   get(id: string): Promise<Run | null> {

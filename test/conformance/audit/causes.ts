@@ -91,6 +91,7 @@ export const causesOf: Readonly<Record<AuditType, readonly Cause[]>> = {
   'step.held': ['step.in_doubt'],
   'step.late': holds,
   'step.not_asked_for': holds,
+  'run.github_token_issued': holds,
   'run.service_message.updated': ofDelivery,
   'run.anchor.created': ofDelivery,
   'run.anchor.adopted': ofDelivery,

@@ -20,6 +20,8 @@ const ofTheStore: Reads = {
   'inbox.list': (store) => store.inbox.list({}, page),
   'inbox.backlog': (store) => store.inbox.backlog(),
   'runs.availableTypes': (store) => store.runs.availableTypes(['review'], true, null),
+  // It rejects, because there is no such run.
+  'runs.held': (store) => store.runs.held({ runId: 'run_1', leaseHash: 'hash' }).catch(() => null),
   'runs.get': (store) => store.runs.get('run_1'),
   'runs.subject': (store) => store.runs.subject('sub_1'),
   'runs.subjectsOf': (store) => store.runs.subjectsOf('acme/widgets', 1),

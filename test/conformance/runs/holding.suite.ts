@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import type { ClaimAnswer, LeaseAnswer } from '../../../src/store.ts'
-import { completion, holderOf, leaseMs, leaseRequest, sha, unique } from '../claims.ts'
+import { completion, holderOf, leaseMs, leaseRequest, sha, tokenNote, unique } from '../claims.ts'
 import { TestSubject } from '../test-subject.ts'
 import { useWorld, type OpenStore } from '../world.ts'
 
@@ -22,10 +22,12 @@ export function holding(open: OpenStore): void {
   })
   const make = () => new TestSubject(world())
 
-  /** Every write a holder can make. */
+  /** Every write a holder can make, and the question whether it still holds the run. */
   const writes = [
     ['heartbeat', (held: Held) => world().store.runs.heartbeat(holderOf(held), null)],
     ['release', (held: Held) => world().store.runs.release(holderOf(held), null)],
+    ['note', (held: Held) => world().store.runs.noteGitHubToken(tokenNote(held))],
+    ['question', (held: Held) => world().store.runs.held(holderOf(held))],
     ['completion', (held: Held) => world().store.runs.complete(completion(held), null)],
   ] as const
 
@@ -95,21 +97,49 @@ export function holding(open: OpenStore): void {
     })
   })
 
-  it.each(writes.slice(0, 2))('a %s with the lease that completed says ended', async (_, write) => {
-    const subject = make()
-    const held = await subject.putInState('a', 'succeeded')
-    await expect(write(held)).rejects.toMatchObject({
-      code: 'ended',
-      message: expect.stringContaining('is already completed, and its result is stored') as string,
-      hint: expect.not.stringContaining('ignored') as string,
-    })
-    expect(await subject.state('a')).toBe('succeeded')
-  })
+  it.each(writes.slice(0, -1))(
+    'a %s with the lease that completed says ended',
+    async (_, write) => {
+      const subject = make()
+      const held = await subject.putInState('a', 'succeeded')
+      await expect(write(held)).rejects.toMatchObject({
+        code: 'ended',
+        message: expect.stringContaining(
+          'is already completed, and its result is stored',
+        ) as string,
+        hint: expect.not.stringContaining('ignored') as string,
+      })
+      expect(await subject.state('a')).toBe('succeeded')
+    },
+  )
 
   it.each(writes)('a %s for an unknown run is not found', async (_what, write) => {
     const held = await make().claim('a')
     const nowhere = { ...held, run: { ...held.run!, id: 'run_unknown' } }
     await expect(write(nowhere)).rejects.toMatchObject({ code: 'run_not_found' })
+  })
+
+  it('a GitHub token of the holder is in the audit, and changes nothing else', async () => {
+    const subject = make()
+    const held = await subject.claim('a')
+    expect(await world().store.runs.held(holderOf(held))).toEqual(held.run)
+    await world().store.runs.noteGitHubToken(tokenNote(held))
+    expect(await subject.run('a')).toEqual(held.run)
+    const { id, type, actor, causeId, data } = (await subject.audits('a')).at(-1)!
+    expect(id).toBeGreaterThan(held.run!.fence)
+    expect({ type, actor, causeId, data }).toEqual({
+      type: 'run.github_token_issued',
+      actor: 'holder',
+      causeId: held.run!.fence,
+      data: {
+        repo: 'acme/widgets',
+        repo_id: 42,
+        permissions: { contents: 'read' },
+        expires_at: '2026-01-31T13:00:00.000Z',
+        round: 1,
+        attempt: 1,
+      },
+    })
   })
 
   describe('expiry alone takes nothing away', () => {

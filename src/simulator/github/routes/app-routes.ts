@@ -4,6 +4,7 @@ import { pageOf } from '../paging.ts'
 import { notFound, Refusal, unprocessable } from '../refusal.ts'
 import {
   addInstallationToken,
+  includes,
   installationOf,
   type App,
   type Installation,
@@ -82,7 +83,9 @@ function askedRepositories(call: Call, { account }: Installation): ReadonlySet<n
     ...(Array.isArray(ids) ? ids.map((id) => Number(id)) : []),
   ]
   const known = wanted.map((id) => call.world.repositories.get(id))
-  if (known.some((each) => each === undefined || each.owner.id !== account.id)) {
+  const isReached = (each: (typeof known)[number]): boolean =>
+    each !== undefined && each.owner.id === account.id && !each.restricted
+  if (!known.every(isReached)) {
     throw unprocessable(
       'There is at least one repository that does not exist or is not accessible to the parent ' +
         'installation.',
@@ -99,9 +102,7 @@ function askedPermissions(call: Call, app: App): Permissions {
   const { permissions } = fieldsOf(call)
   if (typeof permissions !== 'object' || permissions === null) return app.permissions
   const asked = Object.entries(permissions as Record<string, string>)
-  const isGranted = ([name, access]: [string, string]): boolean =>
-    app.permissions[name] === 'write' || app.permissions[name] === access
-  if (!asked.every(isGranted)) {
+  if (!asked.every(([name, level]) => includes(app.permissions, name, level))) {
     throw unprocessable('The permissions requested are not granted to this installation.')
   }
   return { metadata: 'read', ...Object.fromEntries(asked) }

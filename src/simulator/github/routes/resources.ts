@@ -4,6 +4,7 @@
  */
 import { forbidden, notFound, Refusal } from '../refusal.ts'
 import type { CheckRun } from '../state/check-runs.ts'
+import { includes } from '../state/apps.ts'
 import { isLive, type Comment } from '../state/comments.ts'
 import {
   findRepository,
@@ -61,10 +62,8 @@ function checkAccess(
         installation?.account.id === repository.owner.id &&
         (repositories === null || repositories.has(repository.id))
       if (!isReached && repository.private) throw notFound()
-      const isGranted = required.permission.some(
-        (name) =>
-          permissions[name] === 'write' ||
-          (required.access === 'read' && permissions[name] === 'read'),
+      const isGranted = required.permission.some((name) =>
+        includes(permissions, name, required.access),
       )
       if (isOpen || (isReached && isGranted)) return
       throw forbidden('Resource not accessible by integration')

@@ -9,6 +9,15 @@ import type { World } from './world.ts'
 
 export type Permissions = Readonly<Record<string, string>>
 
+/** From the lowest to the highest: each includes the ones before it. */
+const levels = ['read', 'write', 'admin']
+
+/** Whether these permissions include this one, at this level or above it. */
+export function includes(permissions: Permissions, name: string, level: unknown): boolean {
+  const wanted = levels.indexOf(String(level))
+  return wanted !== -1 && levels.indexOf(permissions[name] ?? '') >= wanted
+}
+
 export interface App {
   readonly id: number
   readonly clientId: string
