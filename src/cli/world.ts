@@ -4,7 +4,13 @@
  * quick.
  */
 import type { catchUpBeside, checkIsOursBeside, compose, openGitHub } from '../compose.ts'
-import type { backupDatabase, inspectDatabase, openStore } from '../open-store.ts'
+import type {
+  backupDatabase,
+  inspectDatabase,
+  moveStore,
+  openStore,
+  undoMove,
+} from '../open-store.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
@@ -26,6 +32,8 @@ export interface World {
   readonly openStore: typeof openStore
   readonly inspectDatabase: typeof inspectDatabase
   readonly backupDatabase: typeof backupDatabase
+  readonly moveStore: typeof moveStore
+  readonly undoMove: typeof undoMove
   readonly catchUpBeside: typeof catchUpBeside
   readonly checkIsOursBeside: typeof checkIsOursBeside
   openGitHub(...args: Parameters<typeof openGitHub>): Promise<ReturnType<typeof openGitHub>>
