@@ -15,6 +15,7 @@ import { openPostgres } from '../../src/stores/open-postgres.ts'
 import { openSqlite } from '../../src/stores/open-sqlite.ts'
 import { machineWith } from '../conformance/world.ts'
 import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
+import { fillStore, type Filled } from './filled-store.ts'
 
 export class MoveWorld {
   readonly folder = mkdtempSync(join(tmpdir(), 'holdfast-move-'))
@@ -37,6 +38,16 @@ export class MoveWorld {
     return store
   }
 
+  /** Fills the SQLite store, as a server does, and closes it. */
+  async fill(): Promise<Filled> {
+    const store = this.source()
+    try {
+      return await fillStore(store)
+    } finally {
+      await store.close()
+    }
+  }
+
   /** Opens the store in PostgreSQL. */
   async target(clock: Clock = systemClock): Promise<Store> {
     const store = await openPostgres(this.database.url, machineWith(clock))
@@ -52,6 +63,18 @@ export class MoveWorld {
 
   move(onProgress: (progress: MoveProgress) => void = () => undefined): Promise<MoveAnswer> {
     return moveStore({ ...this.options, onProgress })
+  }
+
+  /** Lets the move die after it reported this. Returns what it reported until then. */
+  async dieAt(isHere: (step: MoveProgress) => boolean): Promise<readonly MoveProgress[]> {
+    const death = new Error('the process died')
+    const steps: MoveProgress[] = []
+    const ended = await this.move((step) => {
+      steps.push(step)
+      if (isHere(step)) throw death
+    }).catch((error: unknown) => error)
+    if (ended !== death) throw new Error('it did not die there', { cause: ended })
+    return steps
   }
 
   undo(): Promise<UndoAnswer> {
@@ -78,7 +101,7 @@ export class MoveWorld {
 
   /** Runs a statement directly on the SQLite file. */
   here(statement: string): readonly Row[] {
-    const db = new DatabaseSync(this.path, { timeout: 5000 })
+    const db = new DatabaseSync(this.path, { timeout: 100 })
     try {
       return db.prepare(statement).all()
     } finally {
@@ -101,11 +124,17 @@ export class MoveWorld {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#open.map((store) => store.close()))
+    // A test may have closed some of them.
+    await Promise.allSettled(this.#open.map((store) => store.close()))
     rmSync(this.folder, { recursive: true, force: true })
     await this.database.drop()
   }
 }
+
+export const at =
+  (what: MoveProgress['what']) =>
+  (step: MoveProgress): boolean =>
+    step.what === what
 
 /** A new world for each test. */
 export function useMoveWorld(): () => MoveWorld {

@@ -137,9 +137,7 @@ it('known keys are duplicates, and new ids and fences are above the old ones', a
 })
 
 it('numbers continue after those that were given, even if their rows are gone', async () => {
-  const source = world().source()
-  await fillStore(source)
-  await source.close()
+  await world().fill()
   world().here('DELETE FROM audit WHERE id > 5')
   world().here(`UPDATE sqlite_sequence SET seq = 5000 WHERE name = 'audit'`)
   world().here('DELETE FROM inbox')
@@ -191,9 +189,7 @@ it('an empty store can be moved', async () => {
 })
 
 it('a text with NUL is stored without it, and counted; in a key it is refused', async () => {
-  const source = world().source()
-  await fillStore(source)
-  await source.close()
+  await world().fill()
   world().here(`UPDATE run SET summary = 'a' || char(0) || 'b', description = char(0)
     WHERE summary IS NOT NULL`)
   world().here(`INSERT INTO author VALUES ('user' || char(0), 9, 1)`)
@@ -207,9 +203,7 @@ it('a text with NUL is stored without it, and counted; in a key it is refused', 
 })
 
 it('more rows than one batch, and rows larger than one, are all moved', async () => {
-  const source = world().source()
-  await fillStore(source)
-  await source.close()
+  await world().fill()
   world().here(`INSERT INTO audit (at, type, actor, data)
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
     SELECT i, 'run.claimed', 'test', '{"text":"' || hex(randomblob(i % 50)) || '"}' FROM n`)
