@@ -39,7 +39,7 @@ it.each(['request', 'answer'] as const)(
   60_000,
 )
 
-it('a server that goes away in the middle is an error, and the move is finished later', async () => {
+it('a server that goes away is an error, and the move is finished later', async () => {
   await world().fill()
   let batches = 0
   const moving = moveStore(

@@ -12,6 +12,7 @@ import { refuseMemory, requireFile } from '../operations/open-operations.ts'
 import { printNote } from '../output/fit-text.ts'
 import { printJson } from '../output/json.ts'
 import { progressOn } from '../output/progress.ts'
+import { shellWord } from '../output/shell-word.ts'
 import { tablePrinter, type TableShape } from '../output/table.ts'
 import type { World } from '../world.ts'
 import { storeFailure } from './store-failure.ts'
@@ -22,9 +23,9 @@ export function addMoveCommand(program: Command, world: World): void {
     .summary('move a SQLite store to PostgreSQL')
     .description(
       'Copies everything from the SQLite file that the settings name into an empty PostgreSQL ' +
-        'database, compares every row, and then closes the file for good. Ids, leases, tokens and ' +
-        'marker keys are kept, so workers continue where they were. Stop the server and every ' +
-        'program that uses the file first. If it is interrupted, run it again: it continues where ' +
+        'database, compares every row, and then closes the file. Ids, leases, tokens and marker ' +
+        'keys are kept, so workers continue where they were. Stop the server and every program ' +
+        'that uses the file first. If the move is interrupted, run it again: it continues where ' +
         'it stopped. With --undo it removes the copy and opens the file again, as long as ' +
         'nothing has used the new database.',
     )
@@ -194,9 +195,9 @@ function nextText(to: string, settings: Settings): string {
     [secretFileNames.admin, options.adminToken.env],
     [secretFileNames.webhook, options.githubWebhookSecrets.env],
   ].flatMap(([name = '', env = '']) =>
-    present.filter((path) => path.endsWith(name)).map((path) => `${env}_FILE=${path} `),
+    present.filter((path) => path.endsWith(name)).map((path) => `${env}_FILE=${shellWord(path)} `),
   )
-  const database = `${options.databaseUrl.env}=${to} `
+  const database = `${options.databaseUrl.env}=${shellWord(to)} `
   return `Next, start the server on it:\n  ${database}${given.join('')}holdfast serve\n`
 }
 

@@ -8,7 +8,7 @@
  * What must hold: at no moment can both stores be opened. The target can be opened only after the
  * source was marked, and an undo removes the target before it clears that mark.
  */
-import { ConflictError } from '../../errors.ts'
+import { ConflictError, SetupError } from '../../errors.ts'
 
 export interface MovedTo {
   /** The id of the move, which the target has too. */
@@ -81,8 +81,8 @@ export function movedError(value: string): ConflictError {
 }
 
 /** For a target whose copy is not complete. */
-export function incompleteError(): ConflictError {
-  return new ConflictError(
+export function incompleteError(): SetupError {
+  return new SetupError(
     'store_incomplete',
     'a move into this database has not finished, so the store in it may be incomplete',
     {

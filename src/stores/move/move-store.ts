@@ -19,7 +19,7 @@
  * with the source, row by row, in the transaction that marked the source.
  */
 import type { Clock } from '../../clock.ts'
-import { ConflictError, SetupError } from '../../errors.ts'
+import { SetupError } from '../../errors.ts'
 import type { Random } from '../../random.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import type { PostgresDriver } from '../drivers/postgres.ts'
@@ -249,7 +249,7 @@ class Move {
 
 function refuseFilled({ filled }: TargetLook): void {
   if (filled === null) return
-  throw new ConflictError(
+  throw new SetupError(
     'target_not_empty',
     `the target is not empty: its table ${filled} has rows`,
     { hint: 'Move into a new database: createdb NAME. Or did you mean another one?' },
@@ -259,7 +259,7 @@ function refuseFilled({ filled }: TargetLook): void {
 function refuseOtherMove(record: MoveRecord, source: MoveSource): void {
   const now = source.fingerprint()
   if (record.source !== now.source) {
-    throw new ConflictError(
+    throw new SetupError(
       'target_not_empty',
       'a move of another store into this database has not finished',
       { hint: 'Use a new database: createdb NAME. Or give that move up with --undo, there.' },
@@ -283,9 +283,9 @@ function refuseOtherSchema({ schema }: MoveRecord): void {
   )
 }
 
-function sourceChanged({ begunAt }: MoveRecord): ConflictError {
+function sourceChanged({ begunAt }: MoveRecord): SetupError {
   const since = new Date(begunAt).toISOString()
-  return new ConflictError(
+  return new SetupError(
     'source_changed',
     `the SQLite store was used since the move was begun at ${since}, so the copy is out of date`,
     { hint: 'Give the copy up with --undo, and move again. Or move into a new database.' },

@@ -4,7 +4,7 @@
  * keeps a second process from doing harm.
  */
 import { Client } from 'pg'
-import { ConflictError } from '../../errors.ts'
+import { SetupError } from '../../errors.ts'
 import { connectFailure } from '../drivers/postgres-errors.ts'
 import { sessionOptions } from '../open-postgres.ts'
 
@@ -36,7 +36,7 @@ export async function lockTarget(url: string): Promise<() => Promise<void>> {
     throw connectFailure(error, false)
   }
   await release()
-  throw new ConflictError('move_running', 'another move into this database is running', {
+  throw new SetupError('move_running', 'another move into this database is running', {
     hint: 'Wait until it has ended.',
   })
 }

@@ -6,7 +6,7 @@
  * changes nothing, and after a crash the record says how far the copy has come.
  */
 import type { Interruption } from '../../domain/run.ts'
-import { ConflictError } from '../../errors.ts'
+import { SetupError } from '../../errors.ts'
 import { recentOf } from '../sql-store/continuity.ts'
 import type { Verb } from '../sql.ts'
 import { raw, sql, tuples } from '../sql.ts'
@@ -124,22 +124,22 @@ function* replaceRecord(before: MoveRecord, after: MoveRecord): Verb<void> {
   if (replaced.length === 0) throw overtaken()
 }
 
-function overtaken(): ConflictError {
-  return new ConflictError('move_running', 'another process has continued this move', {
+function overtaken(): SetupError {
+  return new SetupError('move_running', 'another process has continued this move', {
     hint: 'Let it finish. If it is gone, run this command again: it continues from there.',
   })
 }
 
-function targetChanged(table: string): ConflictError {
-  return new ConflictError(
+function targetChanged(table: string): SetupError {
+  return new SetupError(
     'target_changed',
     `another program wrote to the target during the move (table ${table})`,
     { hint: 'Stop it. Then give this copy up with --undo, and move again.' },
   )
 }
 
-export function targetUsed(): ConflictError {
-  return new ConflictError(
+export function targetUsed(): SetupError {
+  return new SetupError(
     'target_used',
     'the target was used after the move, so the SQLite file is out of date',
     {

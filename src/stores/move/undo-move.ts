@@ -8,7 +8,7 @@
  * move is refused, and the check and the removal are one transaction. The source can be opened only
  * after the target is gone. If the process dies in between, the same command finishes the undo.
  */
-import { ConflictError } from '../../errors.ts'
+import { SetupError } from '../../errors.ts'
 import type { MovedTo } from './marks.ts'
 import { withTarget, type MoveOptions } from './move-store.ts'
 import { MoveSource } from './source.ts'
@@ -57,7 +57,7 @@ async function undo(source: MoveSource, options: MoveOptions): Promise<UndoAnswe
       .transact(() => dropStore(move, known))
       .catch((error: unknown) => {
         // Only an answer of the target says for certain that nothing was removed.
-        if (error instanceof ConflictError) source.noteUndo(false)
+        if (error instanceof SetupError) source.noteUndo(false)
         throw error
       })
     source.clearMark()
@@ -85,7 +85,7 @@ function refuseElsewhere(
   const isEmpty = filled === null && record === null && movedFrom === null
   if (isEmpty && (movedTo === null || (movedTo.undoing === true && movedTo.to === to))) return
   if (movedTo !== null) throw source.movedError
-  throw new ConflictError('target_foreign', 'the target does not hold a copy of this store', {
+  throw new SetupError('target_foreign', 'the target does not hold a copy of this store', {
     hint: 'Give the database with --to into which this store was moved.',
   })
 }

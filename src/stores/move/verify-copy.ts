@@ -4,7 +4,7 @@
  * by an earlier try and changed since is found too.
  */
 import { createHash } from 'node:crypto'
-import { ConflictError } from '../../errors.ts'
+import { SetupError } from '../../errors.ts'
 import type { Driver } from '../driver.ts'
 import type { Row, Verb } from '../sql.ts'
 import type { TablePlan } from './copy-plan.ts'
@@ -81,9 +81,9 @@ function targetText({ columns, filled }: TablePlan): (row: Row) => string {
   return (row) => rowText(names.map((name) => row[name]))
 }
 
-function different({ name, key }: TablePlan, values: Key): ConflictError {
+function different({ name, key }: TablePlan, values: Key): SetupError {
   const row = key.map((column, i) => `${column} ${String(values[i])}`).join(', ')
-  return new ConflictError(
+  return new SetupError(
     'move_mismatch',
     `the copy differs from the source at or before this row of ${name}: ${row}`,
     {
