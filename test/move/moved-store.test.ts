@@ -180,6 +180,22 @@ it('a scoped token works, with its limits', async () => {
   expect((await target.runs.claim({ ...pull(98, 'a'), lease }, null)).reason).toBe('new')
 })
 
+it('keeps the id of the store, or gives it one', async () => {
+  await world().fill()
+  world().here("INSERT INTO store_state VALUES ('store_id', 'an-id')")
+  expect((await world().move()).storeId).toBe('an-id')
+  expect(await world().there("SELECT value FROM store_state WHERE key = 'store_id'")).toEqual([
+    { value: 'an-id' },
+  ])
+  await world().undo()
+  world().here("DELETE FROM store_state WHERE key = 'store_id'")
+  const { storeId } = await world().move()
+  expect(storeId).toMatch(/^[0-9a-f]{32}$/)
+  expect(world().here("SELECT value FROM store_state WHERE key = 'store_id'")).toEqual([
+    { value: storeId },
+  ])
+})
+
 it('an empty store can be moved', async () => {
   await world().source().close()
   const { tables } = await world().move()

@@ -86,11 +86,13 @@ describe('the target', () => {
 
   it('with the finished copy of this store is refused for an older copy of the file', async () => {
     await world().fill()
+    world().here("INSERT INTO store_state VALUES ('store_id', 'an-id')")
     copyFileSync(world().path, `${world().path}-old`)
     await world().move()
     const path = `${world().path}-old`
     await expect(moveStore({ ...world().options, path })).rejects.toMatchObject({
       code: 'target_not_empty',
+      hint: expect.stringContaining('an older copy'),
     })
   })
 

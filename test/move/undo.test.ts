@@ -112,6 +112,14 @@ describe('an undo that died', () => {
     await expectUndone()
   })
 
+  it('before it removed the copy is given up by the next move', async () => {
+    await world().fill()
+    await world().move()
+    noteUndoing()
+    expect((await world().move()).outcome).toBe('already')
+    expect(() => world().source()).toThrow(/was moved to [^,]+ at/)
+  })
+
   it('after it removed the copy is finished by the next one, and by no move', async () => {
     await world().fill()
     await world().move()

@@ -127,14 +127,24 @@ export class MoveSource {
     const { text, params } = selectFromSource(table, after)
     const statement = this.#db.prepare(text)
     statement.setReturnArrays(true)
-    for (const row of statement.iterate(...params)) yield storable(table, row as unknown as Value[])
+    try {
+      for (const row of statement.iterate(...params)) {
+        yield storable(table, row as unknown as Value[])
+      }
+    } catch (error) {
+      throw mapSqliteError(error)
+    }
   }
 
   /** Marks the store as moved. It cannot be opened again. */
   mark(mark: Omit<MovedTo, 'at'>): void {
     if (!this.#db.isTransaction) throw new Error('only a frozen store can be marked')
-    this.#writeMark({ ...mark, at: this.#clock.wallMs() })
-    this.#db.exec('COMMIT')
+    try {
+      this.#writeMark({ ...mark, at: this.#clock.wallMs() })
+      this.#db.exec('COMMIT')
+    } catch (error) {
+      throw mapSqliteError(error)
+    }
   }
 
   noteUndo(undoing: boolean): void {
