@@ -198,7 +198,8 @@ function nextText(to: string, settings: Settings): string {
     present.filter((path) => path.endsWith(name)).map((path) => `${env}_FILE=${shellWord(path)} `),
   )
   const database = `${options.databaseUrl.env}=${shellWord(to)} `
-  return `Next, start the server on the new database:\n  ${database}${given.join('')}holdfast serve\n`
+  const command = `${database}${given.join('')}holdfast serve`
+  return `Next, start the server on the new database:\n  ${command}\n`
 }
 
 function printUndone(world: World, answer: UndoAnswer, { from, to, asJson }: Printed): void {
