@@ -17,11 +17,15 @@ import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
 import type { LeaseRenewal } from './store/lease-renewal.ts'
 import type { MigrateWhen } from './stores/migrations.ts'
+import type { MoveAnswer, MoveOptions } from './stores/move/move-store.ts'
+import type { UndoAnswer } from './stores/move/undo-move.ts'
 import { openSqlite, type StoreMachine } from './stores/open-sqlite.ts'
 
 export { openSharedMemory } from './stores/shared-memory.ts'
 export type { MemoryCopy, SharedMemory } from './stores/shared-memory.ts'
 export { backupDatabase, inspectDatabase } from './stores/upkeep.ts'
+export type { MoveAnswer, MoveOptions, MoveProgress } from './stores/move/move-store.ts'
+export type { UndoAnswer } from './stores/move/undo-move.ts'
 
 /** Time, randomness and timers. Tests and the simulation pass their own. */
 export interface Machine {
@@ -97,6 +101,18 @@ async function openPostgres(
 ): Promise<Store> {
   const postgres = await import('./stores/open-postgres.ts')
   return await postgres.openPostgres(url, machine, migrate)
+}
+
+/** Moves a SQLite store to PostgreSQL. */
+export async function moveStore(options: MoveOptions): Promise<MoveAnswer> {
+  const move = await import('./stores/move/move-store.ts')
+  return await move.moveStore(options)
+}
+
+/** Takes a move back, as long as the new store was not used. */
+export async function undoMove(options: MoveOptions): Promise<UndoAnswer> {
+  const undo = await import('./stores/move/undo-move.ts')
+  return await undo.undoMove(options)
 }
 
 /** The parts that the caller gives. `systemMachine` has the others. */

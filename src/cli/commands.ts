@@ -35,6 +35,7 @@ export const commandGroups: Readonly<Record<string, Readonly<Record<string, Load
     keys: async () => (await import('./deliveries/keys-command.ts')).addKeysCommand,
     migrate: async () => (await import('./database/migrate-command.ts')).addMigrateCommand,
     backup: async () => (await import('./database/backup-command.ts')).addBackupCommand,
+    move: async () => (await import('./database/move-command.ts')).addMoveCommand,
     purge: async () => (await import('./database/purge-command.ts')).addPurgeCommand,
     simulate: async () => (await import('./simulate/simulate-command.ts')).addSimulateCommand,
   },

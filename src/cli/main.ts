@@ -36,6 +36,8 @@ function realWorld(): World {
       (await import('../compose.ts')).checkIsOursBeside(...args),
     catchUpBeside: async (...args) => (await import('../compose.ts')).catchUpBeside(...args),
     backupDatabase: async (...args) => (await import('../open-store.ts')).backupDatabase(...args),
+    moveStore: async (...args) => (await import('../open-store.ts')).moveStore(...args),
+    undoMove: async (...args) => (await import('../open-store.ts')).undoMove(...args),
   }
 }
 

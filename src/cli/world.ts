@@ -7,7 +7,13 @@ import type { catchUpBeside, checkIsOursBeside, compose } from '../compose.ts'
 import type { composeWorker } from '../compose-worker.ts'
 import type { openGitHub } from '../connect.ts'
 import type { openEngine } from '../open-engine.ts'
-import type { backupDatabase, inspectDatabase, openStore } from '../open-store.ts'
+import type {
+  backupDatabase,
+  inspectDatabase,
+  moveStore,
+  openStore,
+  undoMove,
+} from '../open-store.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
@@ -31,6 +37,8 @@ export interface World {
   readonly openEngine: typeof openEngine
   readonly inspectDatabase: typeof inspectDatabase
   readonly backupDatabase: typeof backupDatabase
+  readonly moveStore: typeof moveStore
+  readonly undoMove: typeof undoMove
   readonly catchUpBeside: typeof catchUpBeside
   readonly checkIsOursBeside: typeof checkIsOursBeside
   openGitHub(...args: Parameters<typeof openGitHub>): Promise<ReturnType<typeof openGitHub>>

@@ -87,6 +87,7 @@ export const auditTypes = [
   'operator.keys_imported',
   'access.refused',
   'store.restored',
+  'store.moved',
 ] as const
 export type AuditType = (typeof auditTypes)[number]
 

@@ -95,6 +95,7 @@ describe('in the source that the library uses', () => {
     ...['delivery_not_found', 'inbox_entry_not_found', 'identity_not_found', 'invalid_cursor'],
     ...['backup_failed', 'backup_damaged', 'backup_target', 'marker_keys'],
     'store_in_use',
+    ...['target_used', 'target_not_empty'],
   ])
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const files = globSync(['src/*.ts', 'src/{stores,runs,domain,channels,github}/**/*.ts'], {

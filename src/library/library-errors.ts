@@ -16,6 +16,7 @@ export const libraryTexts: Readonly<Record<string, Readonly<Record<string, strin
   repo_id_mismatch: { repo_id: 'repoId' },
   run_not_found: { 'List what there is with GET /v1/runs.': 'Stop working on it.' },
   store_foreign: { HOLDFAST_DATABASE_URL: 'databaseUrl' },
+  store_moved: { HOLDFAST_DATABASE_URL: 'databaseUrl' },
   store_newer: { 'Start the newer holdfast that': 'Install the version of holdfast that' },
   store_unreachable: { HOLDFAST_DATABASE_URL: 'databaseUrl' },
 }

@@ -59,12 +59,24 @@ export function describeDatabase({ database }: Pick<Settings, 'database'>): stri
 }
 
 /** A password can also be in the query: `?password=`. */
+const isSecretName = (name: string): boolean => /pass|secret|token|key/i.test(name)
+
 export function maskUrl(text: string): string {
   if (!URL.canParse(text)) return '(hidden)'
   const url = new URL(text)
   if (url.password !== '') url.password = '***'
   for (const name of [...url.searchParams.keys()]) {
-    if (/pass|secret|token|key/i.test(name)) url.searchParams.set(name, '***')
+    if (isSecretName(name)) url.searchParams.set(name, '***')
+  }
+  return url.href
+}
+
+/** An address that a person can copy and add the password to. */
+export function withoutPassword(text: string): string {
+  const url = new URL(text)
+  url.password = ''
+  for (const name of [...url.searchParams.keys()]) {
+    if (isSecretName(name)) url.searchParams.delete(name)
   }
   return url.href
 }

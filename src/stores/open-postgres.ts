@@ -1,6 +1,6 @@
 /** Opens a PostgreSQL store: the pool, its clock, its schema, the driver. */
 import { Pool, TypeOverrides, types, type ClientBase, type PoolConfig } from 'pg'
-import { SetupError } from '../errors.ts'
+import { HoldfastError, SetupError } from '../errors.ts'
 import { ServerClock } from './drivers/postgres-clock.ts'
 import { connectFailure } from './drivers/postgres-errors.ts'
 import { migratePostgres } from './drivers/postgres-schema.ts'
@@ -38,10 +38,11 @@ export const sessionOptions = Object.entries(sessionSettings)
   .map(([name, value]) => `-c ${name}=${value}`)
   .join(' ')
 
+/** `never` is for a move, which looks at the database before it changes anything. */
 export async function openPostgresDriver(
   url: string,
   machine: Omit<StoreMachine, 'channels'>,
-  when?: MigrateWhen,
+  when?: MigrateWhen | 'never',
 ): Promise<PostgresDriver> {
   const config = {
     connectionString: url,
@@ -63,11 +64,11 @@ export async function openPostgresDriver(
   try {
     await refuseOldServer(pool)
     await clock.start()
-    await migrate(config, clock.now(), when)
+    if (when !== 'never') await migrate(config, clock.now(), when)
   } catch (error) {
     await clock.stop()
     await pool.end()
-    throw error instanceof SetupError ? error : connectFailure(error, false)
+    throw error instanceof HoldfastError ? error : connectFailure(error, false)
   }
   return new PostgresDriver({ ...machine, pool, serverClock: clock })
 }

@@ -6,7 +6,7 @@ import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { OnRepeat, OnBatch } from './driver.ts'
 import { openFile, openMemory } from './drivers/sqlite-file.ts'
-import { migrateSqlite } from './drivers/sqlite-schema.ts'
+import { migrateSqlite, refuseMovedFile } from './drivers/sqlite-schema.ts'
 import { SqliteDriver } from './drivers/sqlite.ts'
 import { loadMigrations, type MigrateWhen } from './migrations.ts'
 import { SqlStore } from './sql-store/sql-store.ts'
@@ -47,7 +47,9 @@ export function openSqliteDriver(
       ? openMemory(prepare)
       : openFile(options.path, options.exclusive, prepare, machine.random)
   const { writer, reader, release } = file
-  return new SqliteDriver({ ...machine, writer, reader, onClose: release })
+  // Another process may move the store while this one has it open.
+  const refuseWrites = reader === null ? undefined : refuseMovedFile(writer)
+  return new SqliteDriver({ ...machine, writer, reader, refuseWrites, onClose: release })
 }
 
 export function openSqlite(options: SqliteOptions, machine: StoreMachine): SqlStore {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { catchUpBeside, checkIsOursBeside } from '../../src/compose.ts'
 import { openEngine } from '../../src/open-engine.ts'
-import { backupDatabase, inspectDatabase } from '../../src/open-store.ts'
+import { backupDatabase, inspectDatabase, moveStore, undoMove } from '../../src/open-store.ts'
 import type { App, ComposeOptions } from '../../src/compose.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { systemClock } from '../../src/clock.ts'
@@ -143,6 +143,8 @@ export class FakeWorld implements World {
   openEngine: World['openEngine'] = openEngine
   inspectDatabase: World['inspectDatabase'] = inspectDatabase
   backupDatabase: World['backupDatabase'] = backupDatabase
+  moveStore: World['moveStore'] = moveStore
+  undoMove: World['undoMove'] = undoMove
   catchUpBeside: World['catchUpBeside'] = catchUpBeside
   checkIsOursBeside: World['checkIsOursBeside'] = checkIsOursBeside
 

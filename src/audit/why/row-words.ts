@@ -123,6 +123,7 @@ const words: Readonly<Record<OtherTypes, Words>> = {
     `${atStart(who ?? 'somebody')} exported the marker keys`,
   'operator.keys_imported': (_row, { who }) => `${atStart(who ?? 'somebody')} imported marker keys`,
   'store.restored': () => 'The database was restored from an older copy',
+  'store.moved': () => 'The database was moved from SQLite to PostgreSQL',
   'access.refused': (row) =>
     `${cleanText(textOf(row, 'address') ?? 'somebody', 60)} sent ${refusedWords(row)}`,
 }

@@ -3,11 +3,13 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { SetupError } from '../../errors.ts'
 import { presentSecretFiles } from '../../settings/data-folder/server-secrets.ts'
+import { withoutPassword } from '../../settings/describe-settings.ts'
 import { addDatabaseFlags, settingsOf, type Parsed } from '../connection/connection.ts'
 import { requireFile, refuseMemory } from '../operations/open-operations.ts'
 import { printText } from '../output/fit-text.ts'
 import { printJson } from '../output/json.ts'
 import { progressOn } from '../output/progress.ts'
+import { shellWord } from '../output/shell-word.ts'
 import type { World } from '../world.ts'
 
 export function addBackupCommand(program: Command, world: World): void {
@@ -79,18 +81,9 @@ export function sizeText(bytes: number): string {
 
 /** The command to run instead, without the password. */
 function usePgDump(address: string, file: string): SetupError {
-  const url = new URL(address)
-  url.password = ''
-  for (const name of [...url.searchParams.keys()]) {
-    if (/pass|secret|token|key/i.test(name)) url.searchParams.delete(name)
-  }
   const dump = 'pg_dump --format=custom --schema=holdfast'
-  const command = `${dump} --file=${quoted(file)} ${quoted(url.href)}`
+  const command = `${dump} --file=${shellWord(file)} ${shellWord(withoutPassword(address))}`
   const password = 'It asks for the password, or reads it from PGPASSWORD or ~/.pgpass.'
   const message = 'This database is PostgreSQL, but holdfast backup copies SQLite only'
   return new SetupError('backup_postgres', message, { hint: `Run: ${command}\n  ${password}` })
-}
-
-function quoted(text: string): string {
-  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -8,16 +8,16 @@ import type { Environment } from '../../settings/environment.ts'
 import { options } from '../../settings/options/options.ts'
 import type { Settings } from '../../settings/settings.ts'
 
-const setting = options.databaseUrl.env
-
+/** `setting`: the setting or flag that names the database. */
 export function storeFailure(
   error: unknown,
   { database }: Pick<Settings, 'database'>,
   env: Environment,
+  setting: string = options.databaseUrl.env,
 ): unknown {
   if (database.kind === 'postgres') {
     return error instanceof StoreUnavailableError
-      ? serverFailure(error, serverOf(database.url, env))
+      ? serverFailure(error, serverOf(database.url, env), setting)
       : error
   }
   const code = (error as NodeJS.ErrnoException | null)?.code
@@ -68,11 +68,15 @@ interface FailureText {
   readonly remedy: string
 }
 
-function serverFailure(error: StoreUnavailableError, server: Server): StoreUnavailableError {
+function serverFailure(
+  error: StoreUnavailableError,
+  server: Server,
+  setting: string,
+): StoreUnavailableError {
   const { cause } = error
   const code = (cause as NodeJS.ErrnoException | undefined)?.code ?? ''
-  const { what, remedy } = textForCode(code, server) ??
-    missingPassword(cause, server) ?? {
+  const { what, remedy } = textForCode(code, server, setting) ??
+    missingPassword(cause, server, setting) ?? {
       what: `Could not use PostgreSQL at ${server.place}: ${causeText(cause, server)}`,
       remedy: 'Is PostgreSQL running there?',
     }
@@ -85,18 +89,28 @@ function serverFailure(error: StoreUnavailableError, server: Server): StoreUnava
 }
 
 /** The driver has this message if the server asks for a password and none was given. */
-function missingPassword(cause: unknown, { place, user, password }: Server): FailureText | null {
+function missingPassword(
+  cause: unknown,
+  { place, user, password }: Server,
+  setting: string,
+): FailureText | null {
   const isAsked = cause instanceof Error && /password must be a string/i.test(cause.message)
   if (!isAsked || password !== '') return null
   return {
     what: `PostgreSQL at ${place} needs a password for "${user}", but none is set`,
-    remedy:
-      `Put it into ${setting} (postgres://USER:PASSWORD@HOST/NAME) ` +
-      `or into a file, and its path into ${setting}_FILE.`,
+    // A command line can be read by everybody on the machine.
+    remedy: setting.startsWith('--')
+      ? `Put it into PGPASSWORD or ~/.pgpass; the address is in ${setting}.`
+      : `Put it into ${setting} (postgres://USER:PASSWORD@HOST/NAME) ` +
+        `or into a file, and its path into ${setting}_FILE.`,
   }
 }
 
-function textForCode(code: string, { place, host, name, user }: Server): FailureText | null {
+function textForCode(
+  code: string,
+  { place, host, name, user }: Server,
+  setting: string,
+): FailureText | null {
   const server = `PostgreSQL at ${place}`
   switch (code) {
     case 'ECONNREFUSED':

@@ -9,6 +9,7 @@ import {
   missingMigrations,
   refuseWhileServed,
 } from '../migrations.ts'
+import { incompleteError } from '../move/marks.ts'
 import { connectFailure } from './postgres-errors.ts'
 
 const connectMsMax = 10_000
@@ -49,6 +50,7 @@ export async function inspectPostgres(
     const applied = facts.migrated
       ? await client.query<{ version: string }>('SELECT version FROM holdfast.migration')
       : { rows: [] }
+    await refuseIncomplete(client)
     return {
       engine: `PostgreSQL ${facts.version.split(' ')[0] ?? ''}`,
       schema: inspectSchema(
@@ -91,6 +93,7 @@ export async function migratePostgres(
       version BIGINT PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)`)
     const { rows } = await client.query<{ version: number }>('SELECT version FROM migration')
     const applied = rows.map(({ version }) => version)
+    await refuseIncomplete(client)
     const missing = missingMigrations(migrations, applied)
     if (when === 'no_server_active' && applied.length > 0 && missing.length > 0) {
       refuseWhileServed(await readAliveAt(client), nowMs)
@@ -106,6 +109,16 @@ export async function migratePostgres(
   } finally {
     client.release()
   }
+}
+
+/** A store into which a move has not finished must not be opened. */
+async function refuseIncomplete(client: ClientBase): Promise<void> {
+  const { rows: known } = await client.query<{ known: boolean }>(
+    "SELECT to_regclass('holdfast.store_state') IS NOT NULL AS known",
+  )
+  if (known[0]?.known !== true) return
+  const { rows } = await client.query("SELECT 1 FROM holdfast.store_state WHERE key = 'move'")
+  if (rows.length > 0) throw incompleteError()
 }
 
 async function readAliveAt(client: ClientBase): Promise<number | null> {

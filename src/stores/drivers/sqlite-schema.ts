@@ -9,6 +9,7 @@ import {
   missingMigrations,
   refuseWhileServed,
 } from '../migrations.ts'
+import { movedError } from '../move/marks.ts'
 import { checkedBytesMax, refuseDamage, refuseForeign } from './sqlite-file.ts'
 
 /**
@@ -40,6 +41,7 @@ export function inspectSqlite(
       journal_mode: string
     }
     const applied = db.prepare('SELECT version FROM migration').all() as { version: number }[]
+    refuseMoved(db)
     return {
       ...nothing,
       schema: inspectSchema(
@@ -71,6 +73,7 @@ export function migrateSqlite(
     db.exec(`CREATE TABLE IF NOT EXISTS migration (
       version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT`)
     const applied = db.prepare('SELECT version FROM migration').all() as { version: number }[]
+    refuseMoved(db)
     const missing = missingMigrations(
       migrations,
       applied.map(({ version }) => version),
@@ -93,4 +96,20 @@ export function migrateSqlite(
 function readAliveAt(db: DatabaseSync): number | null {
   const row = db.prepare("SELECT value FROM store_state WHERE key = 'alive_at'").get()
   return row === undefined ? null : Number(row['value'])
+}
+
+/** For a database with any schema, also none. */
+function refuseMoved(db: DatabaseSync): void {
+  const isNew =
+    db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'store_state'").get() === undefined
+  if (!isNew) refuseMovedFile(db)()
+}
+
+/** Returns a function that throws if the store was moved. The function is cheap. */
+export function refuseMovedFile(db: DatabaseSync): () => void {
+  const question = db.prepare("SELECT value FROM store_state WHERE key = 'moved_to'")
+  return () => {
+    const row = question.get()
+    if (row !== undefined) throw movedError(String(row['value']))
+  }
 }

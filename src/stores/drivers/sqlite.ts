@@ -14,7 +14,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Clock } from '../../clock.ts'
-import { StoreUnavailableError } from '../../errors.ts'
+import { HoldfastError, StoreUnavailableError } from '../../errors.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import type { Driver, OnRepeat, OnBatch } from '../driver.ts'
 import { driveNow, LostRace } from '../driver.ts'
@@ -42,6 +42,8 @@ export interface SqliteDriverOptions {
   readonly reader: DatabaseSync | null
   readonly clock: Clock
   readonly scheduler: Scheduler
+  /** Throws if the store may no longer be written. Called at the start of every transaction. */
+  readonly refuseWrites?: (() => void) | undefined
   readonly onClose: () => void
   readonly onBatch?: OnBatch
   readonly onRepeat?: OnRepeat
@@ -133,7 +135,7 @@ export class SqliteDriver implements Driver {
     if (this.#queue.length === 0 || this.#closed) return
     const members = this.#queue.slice(0, groupMax)
     try {
-      this.#writer.exec('BEGIN IMMEDIATE')
+      this.#begin()
     } catch (error) {
       return this.#waitOrRefuse(members, error)
     }
@@ -143,6 +145,17 @@ export class SqliteDriver implements Driver {
     this.#options.onBatch?.('group', members.length)
     const outcomes = this.#runGroup(members)
     members.forEach((member, i) => answerMember(member, outcomes?.[i] ?? this.#runAlone(member)))
+  }
+
+  /** From here on no other process can write, so what was checked stays true until the commit. */
+  #begin(): void {
+    this.#writer.exec('BEGIN IMMEDIATE')
+    try {
+      this.#options.refuseWrites?.()
+    } catch (error) {
+      this.#writer.rollback()
+      throw error
+    }
   }
 
   /** If another process is writing to the file, tries again soon, and gives up after a while. */
@@ -160,7 +173,7 @@ export class SqliteDriver implements Driver {
     }
     this.#busySince = null
     this.#queue = this.#queue.slice(members.length)
-    this.#options.onRepeat?.('given_up', error)
+    if (!(error instanceof HoldfastError)) this.#options.onRepeat?.('given_up', error)
     for (const member of members) member.reject(mapSqliteError(error))
     if (this.#queue.length > 0) this.#planFlush()
   }
@@ -199,7 +212,7 @@ export class SqliteDriver implements Driver {
 
   #runAlone(member: Member, tries = 1): MemberOutcome {
     try {
-      this.#writer.exec('BEGIN IMMEDIATE')
+      this.#begin()
       const value = member.run()
       this.#writer.exec('COMMIT')
       return { value }

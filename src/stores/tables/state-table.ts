@@ -18,6 +18,11 @@ export type StateKey =
   | 'subjects_purged_to'
   | 'deliveries_read'
   | 'quiet_looked_to'
+  /** Of a SQLite store that was moved: where to. Such a store can no longer be opened. */
+  | 'moved_to'
+  /** Of a PostgreSQL store: a move into it that has not finished, or where it was moved from. */
+  | 'move'
+  | 'moved_from'
 
 export function* readState(key: StateKey): Verb<string | null> {
   const [row] = yield sql`SELECT value FROM store_state WHERE key = ${key}`

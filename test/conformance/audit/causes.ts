@@ -130,6 +130,7 @@ export const causesOf: Readonly<Record<AuditType, readonly Cause[]>> = {
   'operator.keys_imported': nothing,
   'access.refused': nothing,
   'store.restored': nothing,
+  'store.moved': nothing,
 }
 
 /** All rows of the store, oldest first, each with a cause that fits. */

@@ -237,7 +237,7 @@ function leaseOf({ id, leaseId, versionFence, versionSeq }: Delivery): DeliveryL
 /**
  * Only for the one process that uses the store: the process before it is dead, and so its leases.
  */
-export function* takeOverLeases(context: VerbContext): Verb<number> {
+export function* takeOverLeases(context: Pick<VerbContext, 'now'>): Verb<number> {
   const now = context.now()
   const rows = yield sql`UPDATE delivery SET leased_until = ${now}, due_at = ${now}, rev = rev + 1
     WHERE leased_until IS NOT NULL AND leased_until > ${now} RETURNING id`

@@ -1,0 +1,61 @@
+/** Why a store is not moved into a database, and what to do instead. */
+import { SetupError } from '../../errors.ts'
+import { loadMigrations } from '../migrations.ts'
+import type { MovedFrom, MoveRecord } from './marks.ts'
+import type { MoveSource } from './source.ts'
+import type { TargetLook } from './target-look.ts'
+
+export function refuseFilled({ filled }: TargetLook): void {
+  if (filled === null) return
+  throw new SetupError(
+    'target_not_empty',
+    `the target is not empty: its table ${filled} has rows`,
+    { hint: 'Move into a new database: createdb NAME. Or did you mean another one?' },
+  )
+}
+
+/** A backup of the store from before it was moved, or a copy of its file. */
+export function olderFile({ at }: MovedFrom): SetupError {
+  const when = new Date(at).toISOString()
+  return new SetupError(
+    'target_not_empty',
+    `the target already holds this store: it was moved there at ${when}`,
+    { hint: 'This file is an older copy of it. Use the target: set HOLDFAST_DATABASE_URL to it.' },
+  )
+}
+
+export function refuseOtherMove(record: MoveRecord, source: MoveSource): void {
+  const now = source.fingerprint()
+  if (record.source !== now.source) {
+    throw new SetupError(
+      'target_not_empty',
+      'a move of another store into this database has not finished',
+      { hint: 'Use a new database: createdb NAME. Or give that move up with --undo, there.' },
+    )
+  }
+  refuseOtherSchema(record)
+  if (record.audit !== now.audit || record.alive !== now.alive) throw sourceChanged(record)
+}
+
+export function refuseOtherSchema({ schema }: MoveRecord): void {
+  const newest = loadMigrations('postgres').at(-1)?.version
+  if (schema === newest) return
+  throw new SetupError(
+    'move_version',
+    `the move was begun with schema ${schema}, but this program has ${newest}`,
+    {
+      hint:
+        'Finish it with the version of Holdfast that began it. Or give the copy up with --undo, ' +
+        'and move again.',
+    },
+  )
+}
+
+export function sourceChanged({ begunAt }: MoveRecord): SetupError {
+  const since = new Date(begunAt).toISOString()
+  return new SetupError(
+    'source_changed',
+    `the SQLite store was used since the move was begun at ${since}, so the copy is out of date`,
+    { hint: 'Give the copy up with --undo, and move again. Or move into a new database.' },
+  )
+}
