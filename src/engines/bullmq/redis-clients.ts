@@ -104,6 +104,8 @@ export class RedisClients {
     // If the connection is lost meanwhile, it is made anew by itself.
     const answered = client.ping().catch(() => 'lost')
     const answer = await within(this.#options.scheduler, answerMsMax, answered, 'late')
-    if (answer === 'late' && !this.#isStopped) client.disconnect(true)
+    if (answer !== 'late' || this.#isStopped) return
+    client.emit('error', Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' }))
+    client.disconnect(true)
   }
 }

@@ -21,6 +21,7 @@ it.each([
   [errorOf('MISCONF Redis is configured to save'), 'cannot save to its disk'],
   [errorOf('MOVED 866 10.0.0.1:6379'), 'is a Redis Cluster'],
   [errorOf('NOPERM this user has no permissions'), 'NOPERM this user has no permissions'],
+  [errorOf("ERR The user can't run this command, on @user_script:217.."), '@user_script:217'],
   [errorOf('Protocol error, got "H" as reply type byte'), 'is not Redis'],
   [errorOf('ERR DB index is out of range'), 'Redis at redis.example:6380: ERR DB index'],
 ])('%s is explained', (error, text) => {

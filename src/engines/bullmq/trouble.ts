@@ -120,12 +120,14 @@ function otherTrouble({ message }: Error, code: string, url: string): Trouble | 
     }
   }
   if (message.startsWith('ERR invalid password')) return refusedTrouble('NOAUTH', url)
-  if (code === 'NOPERM') {
+  const text = `Redis at ${host}: ${message.replace(/[\s.]+$/, '')}`
+  // In a script, the code is only ERR.
+  if (code === 'NOPERM' || message.includes("can't run this command")) {
     return {
-      text: `Redis at ${host}: ${message}`,
+      text,
       remedy: 'Allow that user all commands on keys and channels that begin with "holdfast:".',
     }
   }
   if (lostConnection.test(`${code} ${message}`)) return null
-  return { text: `Redis at ${host}: ${message}`, remedy: `Fix that, or correct ${setting}.` }
+  return { text, remedy: `Fix that, or correct ${setting}.` }
 }

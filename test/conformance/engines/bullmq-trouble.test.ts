@@ -156,6 +156,19 @@ describe('a Redis that refuses writes', () => {
     return () => redis.run('CONFIG', 'SET', 'maxmemory', '0')
   }
 
+  it('only to those who take jobs is asked rarely', async () => {
+    const redis = await startRedis()
+    const rights = ['~*', '&*', '+@all', '-rpoplpush']
+    await redis.run('ACL', 'SETUSER', 'weak', 'on', `>${password}`, ...rights)
+    const { lines } = open(`redis://weak:${password}@127.0.0.1:${redis.port}`)
+    await until(
+      async () => lines.filter(({ level }) => level === 'warn'),
+      (warnings) => warnings.length === 2,
+    )
+    expect(lines[0]?.text).toContain("can't run this command")
+    expect(await commandCount(redis)).toBeLessThan(500)
+  })
+
   it('or channels to this user is named', async () => {
     const redis = await startRedis()
     await redis.run('ACL', 'SETUSER', 'weak', 'on', `>${password}`, '~*', '+@all', 'resetchannels')
