@@ -25,14 +25,17 @@ export function openCommands(options: Partial<CommandsOptions> = {}): Commands {
   })
 }
 
-/** What the scripts of tests call. `mark NAME` writes the pid of its caller. */
+/**
+ * What the scripts of tests call. `mark NAME` writes the pid of its caller. They end with the
+ * folders of the test run, so that a test that fails leaves nothing behind.
+ */
 const programs: Readonly<Record<string, string>> = {
   // Written under another name first, so that nobody reads half a pid.
   mark: 'echo $PPID >$PIDS/$1.new && mv $PIDS/$1.new $PIDS/$1',
-  'wait-for': 'while [ ! -e $PIDS/$1 ]; do sleep 0.02; done',
-  sleeper: 'mark $1; exec sleep 1000',
-  stubborn: 'trap "" TERM; mark $1; while :; do sleep 0.05; done',
-  polite: 'trap "mark got-term; exit 7" TERM; mark $1; while :; do sleep 0.02; done 2>/dev/null',
+  'wait-for': 'while [ -e $PIDS -a ! -e $PIDS/$1 ]; do sleep 0.02; done',
+  sleeper: 'mark $1; exec sleep 60',
+  stubborn: 'trap "" TERM; mark $1; while [ -e $PIDS ]; do sleep 0.05; done',
+  polite: 'trap "mark got-term; exit 7" TERM; mark $1; wait-for never',
 }
 
 function installPrograms(): string {
@@ -51,9 +54,9 @@ export interface Execution {
   /** Where its processes are started and write their pids. */
   readonly folder: string
   /** Resolves when a process has written its pid under this name. */
-  pidOf(name: string): Promise<number>
+  readonly pidOf: (name: string) => Promise<number>
   /** Lets a `wait-for NAME` go on. */
-  go(name: string): void
+  readonly go: (name: string) => void
 }
 
 /** `script` is for sh. The environment has a run's id and token, as Holdfast gives them. */
@@ -75,7 +78,7 @@ export function execution(script: string, given: Partial<CommandRequest> = {}): 
     request,
     folder,
     pidOf: (name) => pidIn(join(folder, name)),
-    go: (name) => void mkdirSync(join(folder, name)),
+    go: (name) => mkdirSync(join(folder, name)),
   }
 }
 

@@ -8,11 +8,12 @@ import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { CommandRequest } from '../../src/executors/command/commands.ts'
+import { killLeftOver } from '../../src/executors/command/kill-left-over.ts'
 import { executionMarks, readProcesses } from '../../src/executors/command/processes.ts'
 import { systemScheduler, type Scheduler } from '../../src/scheduler.ts'
-import { startChild } from '../chaos/child.ts'
-import { until } from '../scenarios/until.ts'
+import { startChild, type Child } from '../chaos/child.ts'
 import { seed, seeded } from '../seed.ts'
 import {
   execution,
@@ -33,8 +34,23 @@ beforeEach((context) => {
 const family = 'setsid stubborn away & stubborn child & mark own; exec stubborn last'
 const names = ['own', 'child', 'away']
 
-const nodeOf = (request: object, renewEveryMs = 50) =>
-  startChild('../executors/node-program.ts', { request, renewEveryMs })
+/** Killed after their test, because a test that fails may leave them stopped. */
+const toKill: number[] = []
+afterEach(() => {
+  for (const pid of toKill.splice(0).filter(isAlive)) process.kill(pid, 'SIGKILL')
+})
+
+function nodeOf(...requests: readonly CommandRequest[]): Child {
+  const node = startChild('../executors/node-program.ts', requests)
+  toKill.push(node.process.pid!)
+  return node
+}
+
+function guardOf(pid: number): number {
+  const guard = parentOf(pid)
+  toKill.push(guard)
+  return guard
+}
 
 describe('when the node', () => {
   it.each(['SIGKILL', 'SIGSEGV'] as const)(
@@ -75,33 +91,26 @@ describe('when the node', () => {
   })
 
   it('is stopped while others end with much output, the lease still counts', async () => {
-    const many = execution('')
-    const program = `
-      const { openCommands, execution } = await import(${JSON.stringify(import.meta.resolve('./commands-world.ts'))})
-      const commands = openCommands()
-      for (let n = 0; n < 20; n++) {
-        const flood = execution('wait-for go; head -c 70000 /dev/zero', { cwd: ${JSON.stringify(many.folder)}, env: { PIDS: ${JSON.stringify(many.folder)} } })
-        commands.run(flood.request)
-      }
-      const { request } = execution('mark last; exec sleep 1000', { leaseMs: 4000, env: { PIDS: ${JSON.stringify(many.folder)} } })
-      commands.run(request)`
-    const node = spawn(process.execPath, ['--input-type=module', '-e', program], {
-      stdio: 'inherit',
-    })
-    const pid = await many.pidOf('last')
-    node.kill('SIGSTOP')
-    many.go('go')
-    await untilDead(pid)
-    node.kill('SIGKILL')
-    await once(node, 'exit')
+    const last = execution('mark own; exec sleep 60', { leaseMs: 3000 })
+    const floods = Array.from({ length: 20 }, () =>
+      execution('mark own; wait-for go; head -c 70000 /dev/zero'),
+    )
+    const node = nodeOf(...[...floods, last].map(({ request }) => request))
+    const pids = await Promise.all([...floods, last].map(({ pidOf }) => pidOf('own')))
+    node.process.kill('SIGSTOP')
+    for (const flood of floods) flood.go('go')
+    await Promise.all(pids.map(untilDead))
+    node.process.kill('SIGCONT')
+    expect(await node.report).toMatchObject({ failure: 'lease_ended' })
   })
 
   it('has nothing left to do, the guard does not keep it alive', async () => {
     const program = `
-      const { openCommands, execution } = await import(${JSON.stringify(import.meta.resolve('./commands-world.ts'))})
+      const { openCommands, execution } = await import(process.argv[1])
       const { output } = await openCommands().run(execution('echo hello').request).ended
       console.log(output.trim())`
-    const node = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    const world = import.meta.resolve('./commands-world.ts')
+    const node = spawn(process.execPath, ['--input-type=module', '-e', program, world], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const [line] = (await once(node.stdout, 'data')) as [Buffer]
@@ -130,7 +139,7 @@ describe('when the guard', () => {
 
   it('is killed while it ends what a command left behind, the node ends that', async () => {
     const left = execution(
-      'setsid stubborn away >/dev/null 2>&1 & stubborn child >/dev/null 2>&1 & mark own; wait-for away; wait-for child; wait-for go',
+      '(setsid stubborn away & stubborn child) >/dev/null 2>&1 & mark own; wait-for go',
     )
     const running = commands.run(left.request)
     const guard = parentOf(await left.pidOf('own'))
@@ -159,6 +168,18 @@ describe('when the guard', () => {
     }
   })
 
+  it('is lost in the middle of a start, what appears a moment later is killed', async () => {
+    const late = execution('exec stubborn own')
+    const { runId, env, command } = late.request
+    const left = { pid: null, marks: executionMarks(runId, env) }
+    const cleanup = killLeftOver([left], [process.pid], systemScheduler)
+    await pause(100)
+    const child = spawn(command[0]!, command.slice(1), { env, stdio: 'ignore', detached: true })
+    await once(child, 'exit')
+    expect(child.signalCode).toBe('SIGKILL')
+    await cleanup
+  })
+
   it('gets the signals of a service manager, it goes on', async () => {
     const started = execution('mark own; wait-for go; exit 6')
     const running = commands.run(started.request)
@@ -179,7 +200,7 @@ describe('when the guard', () => {
     const started = execution(family)
     const running = impatient.run(started.request)
     const pids = await Promise.all(names.map(started.pidOf))
-    process.kill(parentOf(pids[0]!), 'SIGSTOP')
+    process.kill(guardOf(pids[0]!), 'SIGSTOP')
     running.stop()
     expect(await running.ended).toMatchObject({ failure: 'guard_lost' })
     expect(pids.filter(isAlive)).toEqual([])
@@ -190,7 +211,7 @@ describe('when the guard', () => {
     const started = execution('exec sleeper own')
     const running = commands.run(started.request)
     const pid = await started.pidOf('own')
-    const guard = parentOf(pid)
+    const guard = guardOf(pid)
     process.kill(guard, 'SIGSTOP')
     const before = memoryOf(process.pid).now
     for (let n = 0; n < 300_000; n += 1) {

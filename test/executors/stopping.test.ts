@@ -152,7 +152,7 @@ describe('the lease', () => {
     const renewed = execution('wait-for go; echo done', { leaseMs })
     const running = patient.run(renewed.request)
     running.renew(60_000)
-    const forgotten = patient.run(execution('exec sleep 1000', { leaseMs }).request)
+    const forgotten = patient.run(execution('exec sleep 60', { leaseMs }).request)
     expect(await forgotten.ended).toMatchObject({ failure: 'lease_ended' })
     renewed.go('go')
     expect(await running.ended).toMatchObject({ exitCode: 0, output: 'done\n', failure: null })

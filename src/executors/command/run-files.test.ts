@@ -44,7 +44,7 @@ test('two executions have two folders, and each is removed with all that is in i
   await removeRunFiles(other)
 })
 
-test('a place that cannot be written to is an error with the remedy and without the token', async () => {
+test('a place that cannot be written to is an error with the remedy', async () => {
   const parent = mkdtempSync(join(tmpdir(), 'holdfast-files-'))
   await expect(makeRunFiles(content, join(parent, 'missing'))).rejects.toMatchObject({
     code: 'run_files',
