@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
 import type { CommandRequest } from '../../src/executors/command/commands.ts'
 import { killLeftOver } from '../../src/executors/command/kill-left-over.ts'
 import { executionMarks, readProcesses } from '../../src/executors/command/processes.ts'
@@ -113,6 +114,7 @@ describe('when the node', () => {
     const node = spawn(process.execPath, ['--input-type=module', '-e', program, world], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
+    toKill.push(node.pid!)
     const [line] = (await once(node.stdout, 'data')) as [Buffer]
     expect(line.toString()).toBe('hello\n')
     expect(await once(node, 'exit')).toEqual([0, null])
@@ -205,6 +207,23 @@ describe('when the guard', () => {
     expect(await running.ended).toMatchObject({ failure: 'guard_lost' })
     expect(pids.filter(isAlive)).toEqual([])
     await impatient.close()
+  })
+
+  it('is late with a start, the lease is not longer for it', async () => {
+    let ahead = 0
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + ahead }
+    const punctual = openCommands({ clock })
+    const first = execution('exec sleeper own')
+    const warm = punctual.run(first.request)
+    const guard = guardOf(await first.pidOf('own'))
+    process.kill(guard, 'SIGSTOP')
+    const late = punctual.run(execution('exec sleep 60', { leaseMs: 60_000 }).request)
+    ahead = 60_000
+    process.kill(guard, 'SIGCONT')
+    expect(await late.ended).toMatchObject({ failure: 'lease_ended' })
+    warm.stop()
+    expect(await warm.ended).toMatchObject({ signal: 'SIGTERM' })
+    await punctual.close()
   })
 
   it('no longer reads, renewals do not pile up in the node', async () => {

@@ -43,6 +43,11 @@ describe('a run', () => {
     })
   })
 
+  test('fails when the command could not be killed', () => {
+    const failed = end({ exitCode: null, failureText: 'It may still run.' })
+    expect(commandOutcome(failed, results)?.error?.text).toBe('It may still run.')
+  })
+
   test('fails when the command could not be started', () => {
     const failed = end({ exitCode: null, failure: 'not_started', failureText: 'It was not found.' })
     expect(commandOutcome(failed, results)?.error).toEqual({
