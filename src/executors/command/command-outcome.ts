@@ -41,11 +41,15 @@ export function commandOutcome(end: CommandEnd, results: CommandResults): Comman
   return { outcome, summary, result, error: null }
 }
 
-function failureText({ exitCode, signal, output }: CommandEnd, problem: string | null): string {
-  const how = exitCode === null ? `signal ${signal ?? 'unknown'}` : `exit code ${exitCode}`
+function failureText(end: CommandEnd, problem: string | null): string {
+  const how = end.failureText ?? endedHow(end)
   const head = problem === null ? how : `${how}\n${problem}`
-  const last = lastLines(output, charactersMax - head.length - 1)
+  const last = lastLines(end.output, charactersMax - head.length - 1)
   return last === '' ? head : `${head}\n${last}`
+}
+
+function endedHow({ exitCode, signal }: CommandEnd): string {
+  return exitCode === null ? `signal ${String(signal)}` : `exit code ${exitCode}`
 }
 
 /** Empty lines at the end say nothing and do not count. */

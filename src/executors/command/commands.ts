@@ -65,6 +65,7 @@ export interface RunningCommand {
 }
 
 export interface CommandEnd {
+  /** Null with a signal. Both are null for a command that could not be killed. */
   readonly exitCode: number | null
   readonly signal: string | null
   /** The last 64 KB of stdout and stderr together, in the order written, without secrets. */
@@ -92,8 +93,10 @@ interface CommandInHand {
   hasEnded: boolean
   isStopped: boolean
   cancelPatience: Cancel
-  /** The lease's new end by the monotonic clock, while the guard is busy. */
-  renewedUntil: number | null
+  /** The end of its lease by our own monotonic clock. */
+  leaseUntil: number
+  /** The guard does not know that end yet. */
+  isRenewalUnsent: boolean
 }
 
 export function createCommands(options: CommandsOptions): Commands {
@@ -144,7 +147,8 @@ class GuardedCommands implements Commands {
       hasEnded: false,
       isStopped: false,
       cancelPatience: () => undefined,
-      renewedUntil: null,
+      leaseUntil: this.#options.clock.monotonicMs() + request.leaseMs,
+      isRenewalUnsent: false,
     }
     this.#commands.set(command.id, command)
     return command
@@ -161,16 +165,22 @@ class GuardedCommands implements Commands {
   }
 
   #renew(command: CommandInHand, leaseMs: number): void {
+    command.leaseUntil = this.#options.clock.monotonicMs() + leaseMs
+    this.#renewAtGuard(command)
+  }
+
+  /** At once, or when the guard has taken what was sent before. */
+  #renewAtGuard(command: CommandInHand): void {
     if (command.hasEnded) return
-    command.renewedUntil = this.#options.clock.monotonicMs() + leaseMs
+    command.isRenewalUnsent = true
     if (this.#guard?.isBusy === false) this.#sendRenewals()
   }
 
   #sendRenewals(): void {
     for (const command of this.#commands.values()) {
-      if (command.renewedUntil === null) continue
-      const leaseMs = Math.max(0, command.renewedUntil - this.#options.clock.monotonicMs())
-      command.renewedUntil = null
+      if (!command.isRenewalUnsent) continue
+      const leaseMs = Math.max(0, command.leaseUntil - this.#options.clock.monotonicMs())
+      command.isRenewalUnsent = false
       this.#guard?.send({ type: 'renew', id: command.id, leaseMs })
     }
   }
@@ -193,7 +203,8 @@ class GuardedCommands implements Commands {
     switch (message.type) {
       case 'started':
         command.pid = message.pid
-        return
+        // The guard has counted the lease from the start, which may have taken a while.
+        return this.#renewAtGuard(command)
       case 'ended':
         return this.#finish(command, endOf(message, command.request))
       case 'gone':
@@ -270,13 +281,15 @@ function endOf(message: CommandEnded, request: CommandRequest): CommandEnd {
     const mask = maskFor(request.secrets)
     return notEnded('not_started', hideSecrets(mask(startFailureText(startFailure, request))))
   }
-  return {
-    exitCode,
-    signal,
-    ...commandOutput(tail, message.cutOff, request.secrets),
-    failure: leaseEnded ? 'lease_ended' : null,
-    failureText: leaseEnded ? 'Its lease was not renewed in time, so it was killed.' : null,
-  }
+  const output = commandOutput(tail, message.cutOff, request.secrets)
+  const failure = leaseEnded ? 'lease_ended' : null
+  return { exitCode, signal, ...output, failure, failureText: endText(message) }
+}
+
+function endText({ exitCode, signal, leaseEnded }: CommandEnded): string | null {
+  if (leaseEnded) return 'Its lease was not renewed in time, so it was killed.'
+  if (exitCode !== null || signal !== null) return null
+  return 'It could not be killed, and may still run. Does it run as another user?'
 }
 
 function notEnded(failure: 'not_started' | 'guard_lost', text: string): CommandEnd {

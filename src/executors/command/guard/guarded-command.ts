@@ -137,18 +137,13 @@ export class GuardedCommand {
       type: 'ended',
       id: this.#start.id,
       exitCode: this.#exit?.code ?? null,
-      signal: this.#exit === null ? this.#unfinishedSignal() : this.#exit.signal,
+      signal: this.#exit?.signal ?? null,
       leaseEnded: this.#leaseEnded,
       startFailure: this.#startFailure,
       tail: this.#tail.read(),
       cutOff: this.#tail.isCutOff,
     })
     this.stop(this.#start.graceMs)
-  }
-
-  /** For a process that SIGKILL has not ended. */
-  #unfinishedSignal(): string | null {
-    return this.#pid === null ? null : 'SIGKILL'
   }
 
   /** The lease lasts `leaseMs` from now. */
