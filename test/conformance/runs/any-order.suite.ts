@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { seed } from '../../seed.ts'
 import { Auditor } from './auditor.ts'
+import type { DecideMove, StepMove } from './step-walk.ts'
 import { Walk, type Step } from './walk.ts'
 import { useWorld, type OpenStore } from '../world.ts'
 
@@ -17,11 +18,30 @@ const walks = 40
 const verbsOnRuns = [
   ...(['succeed', 'fail', 'skip', 'heartbeat', 'release', 'cancel', 'rerun'] as const),
 ]
-const verbs = ['claim', 'lease', ...verbsOnRuns, 'settle', 'pass', 'sweep']
+const stepActs = ['begin', 'take-over', 'confirm', 'hold', 'record', 'fail'] as const
+const verbs = [
+  ...['claim', 'lease', ...verbsOnRuns, 'settle', 'pass', 'sweep', 'decide'],
+  ...stepActs.map((act) => `step ${act}`),
+]
 
 const subject = fc.constantFrom(0, 1, 2)
 const head = fc.constantFrom('a', 'b', 'c')
 const pick = fc.nat(20)
+
+export const stepMove: fc.Arbitrary<StepMove> = fc.record({
+  verb: fc.constant('step' as const),
+  // Most steps are begun and end.
+  act: fc.constantFrom(...stepActs, 'begin' as const, 'record' as const),
+  name: fc.constantFrom('one', 'two', 'three', 'four'),
+  // The newest lease can do most.
+  pick: fc.constantFrom(0, 0, 0, 0, 1, 2),
+})
+
+export const decideMove: fc.Arbitrary<DecideMove> = fc.record({
+  verb: fc.constant('decide' as const),
+  decision: fc.constantFrom('confirm' as const, 'repeat' as const, 'fail' as const),
+  pick,
+})
 
 export const step: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -36,7 +56,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       rerun: fc.boolean(),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ verb: fc.constant('lease' as const), subject }) },
+  { weight: 3, arbitrary: fc.record({ verb: fc.constant('lease' as const), subject }) },
   {
     weight: 6,
     arbitrary: fc.record({
@@ -53,6 +73,8 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       eventAt: fc.integer({ min: 1, max: 6 }),
     }),
   },
+  { weight: 4, arbitrary: stepMove },
+  { weight: 1, arbitrary: decideMove },
   { weight: 2, arbitrary: fc.record({ verb: fc.constant('pass' as const), leases: fc.nat(3) }) },
   { weight: 2, arbitrary: fc.record({ verb: fc.constant('sweep' as const) }) },
 )
@@ -69,7 +91,7 @@ export function anyOrder(open: OpenStore): void {
         for (const each of sequence) {
           await walk.take(each)
           await auditor.check()
-          taken.add(each.verb)
+          taken.add(each.verb === 'step' ? `step ${each.act}` : each.verb)
         }
       }),
       { numRuns: walks, seed },

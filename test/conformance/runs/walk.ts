@@ -6,6 +6,8 @@ import type { ClaimAnswer, LeaseAnswer } from '../../../src/store.ts'
 import { completion, holderOf, leaseMs, sha } from '../claims.ts'
 import { TestSubject } from '../test-subject.ts'
 import type { World } from '../world.ts'
+import { orRefused } from './refusals.ts'
+import { StepWalk, type DecideMove, type StepMove } from './step-walk.ts'
 
 export interface ClaimStep {
   readonly verb: 'claim'
@@ -32,6 +34,8 @@ export type Step =
     }
   | { readonly verb: 'pass'; readonly leases: number }
   | { readonly verb: 'sweep' }
+  | StepMove
+  | DecideMove
 
 type Held = ClaimAnswer | LeaseAnswer
 type Verb = Step['verb']
@@ -42,20 +46,23 @@ interface ExpectedOrder {
   floor: number
 }
 
-const refusals = ['superseded', 'cancelled', 'ended', 'lease_lost', 'not_active', 'not_current']
-
 export class Walk {
   readonly world: World
   readonly subjects: readonly TestSubject[]
   readonly #held: Held[] = []
+  readonly steps: StepWalk
+  /** An answer that is a little older than our head counts if the question is a minute old. */
+  #minutesPassed = false
   readonly #order: ExpectedOrder = { current: null, floor: -Infinity }
 
-  constructor(world: World) {
+  /** `attempts`: how many holders of a round may be lost. */
+  constructor(world: World, attempts = 2) {
     this.world = world
+    this.steps = new StepWalk(world)
     this.subjects = [
-      new TestSubject(world, { attempts: 2 }),
-      new TestSubject(world, { attempts: 2, kind: 'job' }),
-      new TestSubject(world, { attempts: 2, kind: 'job', onNewer: 'skip' }),
+      new TestSubject(world, { attempts }),
+      new TestSubject(world, { attempts, kind: 'job' }),
+      new TestSubject(world, { attempts, kind: 'job', onNewer: 'skip' }),
     ]
   }
 
@@ -69,6 +76,7 @@ export class Walk {
         break
       case 'pass':
         this.world.clock.move(step.leases * leaseMs)
+        this.#minutesPassed ||= step.leases > 0
         break
       case 'sweep':
         for (const id of await this.world.store.runs.due(1000))
@@ -77,6 +85,12 @@ export class Walk {
       case 'settle':
         await this.#settle(step)
         break
+      case 'step':
+      case 'decide': {
+        const held = this.#held.at(-1 - (step.pick % Math.max(1, this.#held.length)))
+        if (held !== undefined) await this.steps.take(held, step)
+        break
+      }
       default:
         await this.#write(step.verb, step.pick)
     }
@@ -124,7 +138,9 @@ export class Walk {
     await this.world.store.runs.confirmHead({ runId, fence, ...seen, actor: 'check' })
     const after = await subject.subject()
     const moved = after.currentPair !== before.currentPair
-    if (moved && step.eventAt < this.#order.floor) throw new Error('an old look moved the head')
+    if (moved && step.eventAt < this.#order.floor && !this.#minutesPassed) {
+      throw new Error('an old look moved the head')
+    }
     if (after.headSha === headSha) this.#order.current = step.head
     this.#order.floor = Math.max(this.#order.floor, after.floorAt ?? -Infinity)
   }
@@ -156,16 +172,5 @@ export class Walk {
     if (verb === 'release') return await store.runs.release(holderOf(held), null)
     const outcome = verb === 'succeed' ? 'succeeded' : verb === 'fail' ? 'failed' : 'skipped'
     return await store.runs.complete(completion(held, outcome), null)
-  }
-}
-
-/** The answer, or null for a refusal that the state of the run explains. */
-async function orRefused<T>(verb: Promise<T>): Promise<T | null> {
-  try {
-    return await verb
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    if (refusals.includes(code)) return null
-    throw error
   }
 }
