@@ -8,7 +8,7 @@
  * - A refused token is replaced once. Nothing else is repeated.
  */
 import type { Clock } from '../clock.ts'
-import { ConflictError, GitHubUnavailableError, InvalidInputError } from '../errors.ts'
+import { ConflictError, GitHubUnavailableError } from '../errors.ts'
 import type { GitHubPermissions } from '../domain/github-permissions.ts'
 import type {
   GitHubCalls,
@@ -219,7 +219,6 @@ function refusalResponse(status: number, error: Error, retryAfterMs?: number): R
   return new Response(JSON.stringify({ message }), { status, headers })
 }
 
-function otherHost(apiUrl: string): InvalidInputError {
-  const message = `run.github asks only ${apiUrl}, because its token must not go anywhere else`
-  return new InvalidInputError('other_host', 'url', message)
+function otherHost(apiUrl: string): Error {
+  return new Error(`run.github asks only ${apiUrl}, because its token must not go anywhere else`)
 }

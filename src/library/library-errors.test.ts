@@ -94,7 +94,7 @@ describe('in the source that the library uses', () => {
   const outOfReach = new Set([
     ...['delivery_not_found', 'inbox_entry_not_found', 'identity_not_found', 'invalid_cursor'],
     ...['backup_failed', 'backup_damaged', 'backup_target', 'marker_keys'],
-    'store_in_use',
+    ...['store_in_use', 'github_token_unavailable'],
     ...['target_used', 'target_not_empty'],
   ])
   const root = fileURLToPath(new URL('../..', import.meta.url))
