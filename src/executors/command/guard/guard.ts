@@ -1,0 +1,98 @@
+/**
+ * The guard: starts the commands of one node and sees to it that none of their processes outlives
+ * its lease or the node. It is a process of its own, so it does this also when the node is stopped,
+ * crashes or is killed.
+ *
+ * What must hold: when the node is gone, every process of every command is killed before the guard
+ * ends. /proc is read once per look for all commands together, because that takes milliseconds.
+ */
+import { rmSync } from 'node:fs'
+import type { Clock } from '../../../clock.ts'
+import { delay, type Scheduler } from '../../../scheduler.ts'
+import { readProcesses } from '../processes.ts'
+import { GuardedCommand } from './guarded-command.ts'
+import type { FromGuard, ToGuard } from './messages.ts'
+
+const lookEveryMs = 200
+const lastLookEveryMs = 20
+
+export interface GuardOptions {
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly send: (message: FromGuard) => void
+  /** Processes that are never signalled: the guard itself and its node. */
+  readonly spared: readonly number[]
+}
+
+export class Guard {
+  readonly #options: GuardOptions
+  readonly #commands = new Map<number, GuardedCommand>()
+  #nodeIsGone = false
+  #looksAt: 'never' | 'soon' | 'later' = 'never'
+  #cancelLook: () => void = () => undefined
+
+  constructor(options: GuardOptions) {
+    this.#options = options
+  }
+
+  receive(message: ToGuard): void {
+    if (this.#nodeIsGone) return
+    switch (message.type) {
+      case 'start': {
+        const { clock, scheduler, send } = this.#options
+        const tools = { clock, scheduler, send, lookSoon: () => this.#lookSoon() }
+        this.#commands.set(message.id, new GuardedCommand(message, tools))
+        return
+      }
+      case 'renew':
+        return this.#commands.get(message.id)?.renew(message.leaseMs)
+      case 'stop':
+        return this.#commands.get(message.id)?.stop(message.graceMs)
+    }
+  }
+
+  /** Kills everything. Resolves when nothing is left that can be killed. */
+  async nodeGone(): Promise<void> {
+    this.#nodeIsGone = true
+    const folders = [...this.#commands.values()].map(({ folder }) => folder)
+    for (const command of this.#commands.values()) command.stop(0)
+    while (this.#commands.size > 0) {
+      this.#look()
+      await delay(this.#options.scheduler, lastLookEveryMs)
+    }
+    for (const folder of folders) {
+      if (folder !== null) rmSync(folder, { recursive: true, force: true })
+    }
+  }
+
+  /** The last act of a guard that ends for any other reason, such as a mistake in it. */
+  killGroups(): void {
+    for (const command of this.#commands.values()) command.killGroup()
+  }
+
+  /** One look for everything that is asked for in this turn. */
+  #lookSoon(): void {
+    if (this.#looksAt === 'soon') return
+    this.#cancelLook()
+    this.#looksAt = 'soon'
+    this.#options.scheduler.soon(() => this.#lookAndGoOn())
+  }
+
+  #lookAndGoOn(): void {
+    this.#look()
+    this.#looksAt = 'never'
+    if (![...this.#commands.values()].some(({ isStopping }) => isStopping)) return
+    this.#looksAt = 'later'
+    const { scheduler } = this.#options
+    this.#cancelLook = scheduler.after(lookEveryMs, () => this.#lookAndGoOn())
+  }
+
+  #look(): void {
+    const processes = readProcesses(this.#options.spared)
+    for (const command of [...this.#commands.values()]) {
+      if (!command.look(processes)) continue
+      this.#commands.delete(command.id)
+      this.#options.send({ type: 'gone', id: command.id })
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Replaces given secret values in a text by `***`. Unlike `hideSecrets` it knows the values and not
+ * their form.
+ *
+ * What must hold:
+ * - Every occurrence is replaced, also where two overlap.
+ * - A value of several lines is also replaced line by line, because programs print and indent lines
+ *   one at a time.
+ * - Values shorter than four characters are left: they occur everywhere and protect nothing.
+ * - The time grows with the length of the text, and not with its square.
+ */
+
+export const maskedText = '***'
+const lengthMin = 4
+
+/** For many texts with the same secrets. */
+export function maskFor(values: readonly string[]): (text: string) => string {
+  const patterns = patternsOf(values)
+  return (text) => masked(text, patterns)
+}
+
+/** The longest text that may have to be replaced, in bytes. */
+export function longestValueBytes(values: readonly string[]): number {
+  return patternsOf(values).reduce((max, one) => Math.max(max, Buffer.byteLength(one)), 0)
+}
+
+function patternsOf(values: readonly string[]): string[] {
+  const texts = values.flatMap((value) => [value, ...value.split(/\r\n|\r|\n/)])
+  const written = texts.map((text) => text.trim()).flatMap((text) => [text, ...spellings(text)])
+  return [...new Set(written)].filter(({ length }) => length >= lengthMin)
+}
+
+/** As it is written inside a JSON text and inside a URL. */
+function spellings(text: string): string[] {
+  return [JSON.stringify(text).slice(1, -1), encodeURIComponent(text.toWellFormed())]
+}
+
+function masked(text: string, patterns: readonly string[]): string {
+  const found = patterns
+    .filter((pattern) => text.includes(pattern))
+    .flatMap((pattern) => endsOf(pattern, text).map((end) => [end - pattern.length, end] as const))
+    .toSorted(([one], [other]) => one - other)
+  let shown = ''
+  let done = 0
+  for (const [start, end] of found) {
+    // Where two overlap or touch, one mask stands for both.
+    if (start > done || (start === 0 && done === 0)) shown += text.slice(done, start) + maskedText
+    done = Math.max(done, end)
+  }
+  return shown + text.slice(done)
+}
+
+/** Where the occurrences end, overlapping ones too (Knuth, Morris and Pratt). */
+function endsOf(pattern: string, text: string): number[] {
+  const shorter = prefixLengths(pattern)
+  const ends: number[] = []
+  let matched = 0
+  for (let at = 0; at < text.length; at += 1) {
+    while (matched > 0 && pattern[matched] !== text[at]) matched = shorter[matched - 1] ?? 0
+    if (pattern[matched] === text[at]) matched += 1
+    if (matched < pattern.length) continue
+    ends.push(at + 1)
+    matched = shorter[matched - 1] ?? 0
+  }
+  return ends
+}
+
+/** For each length: how much of the pattern's own start its end repeats. */
+function prefixLengths(pattern: string): number[] {
+  const lengths = [0]
+  let matched = 0
+  for (let at = 1; at < pattern.length; at += 1) {
+    while (matched > 0 && pattern[matched] !== pattern[at]) matched = lengths[matched - 1] ?? 0
+    if (pattern[matched] === pattern[at]) matched += 1
+    lengths.push(matched)
+  }
+  return lengths
+}
