@@ -1,5 +1,6 @@
 /** The command line on the real machine: real streams, real signals, real exit. */
 import { readFileSync } from 'node:fs'
+import { isatty } from 'node:tty'
 import { systemClock } from '../clock.ts'
 import { systemRandom } from '../random.ts'
 import { systemScheduler } from '../scheduler.ts'
@@ -13,6 +14,12 @@ function realWorld(): World {
   const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   return {
     terminal: streamTerminal(process.stdout, process.stderr, process.env),
+    stdio: {
+      // Not `process.stdin.isTTY`: that would make the input non-blocking for a child, too.
+      isTerminal: [0, 1, 2].some((descriptor) => isatty(descriptor)),
+      stdout: process.stdout,
+      stderr: process.stderr,
+    },
     env: process.env,
     cwd: process.cwd(),
     version: (JSON.parse(manifest) as { readonly version: string }).version,

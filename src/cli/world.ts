@@ -9,10 +9,20 @@ import type { Clock } from '../clock.ts'
 import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Environment } from '../settings/environment.ts'
+import type { Writable } from 'node:stream'
 import type { Terminal } from './terminal.ts'
+
+/** For a command that `exec` starts. */
+export interface Stdio {
+  /** Whether standard input, output or error is a terminal. */
+  readonly isTerminal: boolean
+  readonly stdout: Writable
+  readonly stderr: Writable
+}
 
 export interface World {
   readonly terminal: Terminal
+  readonly stdio: Stdio
   readonly env: Environment
   readonly cwd: string
   readonly version: string

@@ -5,6 +5,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { catchUpBeside, checkIsOursBeside } from '../../src/compose.ts'
 import { backupDatabase, inspectDatabase } from '../../src/open-store.ts'
 import type { App, ComposeOptions } from '../../src/compose.ts'
@@ -53,6 +54,7 @@ export class FakeWorld implements World {
     logStyle: 'json' as World['terminal']['logStyle'],
     gone: this.#gone.signal,
   }
+  readonly stdio = { isTerminal: false, stdout: new PassThrough(), stderr: new PassThrough() }
   readonly scheduler = {
     soon: (task: () => void): void => queueMicrotask(task),
     after: (ms: number, task: () => void): (() => void) => {
