@@ -17,6 +17,7 @@ type LoadCommand = () => Promise<AddCommand>
 export const commandGroups: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = {
   'Run:': {
     serve: async () => (await import('./serve/serve-command.ts')).addServeCommand,
+    exec: async () => (await import('./exec/exec-command.ts')).addExecCommand,
   },
   'Operate:': {
     runs: async () => (await import('./runs/runs-command.ts')).addRunsCommand,

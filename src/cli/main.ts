@@ -10,15 +10,16 @@ import type { World } from './world.ts'
 
 const stopSignals = ['SIGTERM', 'SIGINT'] as const
 
-function realWorld(): World {
+function realWorld(umask: number): World {
   const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   return {
     terminal: streamTerminal(process.stdout, process.stderr, process.env),
-    stdio: {
+    inherited: {
       // Not `process.stdin.isTTY`: that would make the input non-blocking for a child, too.
       isTerminal: [0, 1, 2].some((descriptor) => isatty(descriptor)),
       stdout: process.stdout,
       stderr: process.stderr,
+      umask,
     },
     env: process.env,
     cwd: process.cwd(),
@@ -35,6 +36,7 @@ function realWorld(): World {
     },
     compose: async (...args) => (await import('../compose.ts')).compose(...args),
     openStore: async (...args) => (await import('../open-store.ts')).openStore(...args),
+    openStandalone: async (...args) => (await import('../standalone.ts')).openStandalone(...args),
     inspectDatabase: async (...args) => (await import('../open-store.ts')).inspectDatabase(...args),
     openGitHub: async (...args) => (await import('../compose.ts')).openGitHub(...args),
     checkIsOursBeside: async (...args) =>
@@ -47,8 +49,9 @@ function realWorld(): World {
 /** `changed`: what a program that starts the command line replaces of the real machine. */
 export async function main(changed: Partial<World> = {}): Promise<never> {
   // Some parts create databases and secrets without choosing a file mode.
-  process.umask(0o077)
-  const exitCode = await runCommandLine(process.argv.slice(2), { ...realWorld(), ...changed })
+  const umask = process.umask(0o077)
+  const world = { ...realWorld(umask), ...changed }
+  const exitCode = await runCommandLine(process.argv.slice(2), world)
   // If a server did not drain, its open connections would keep the process alive.
   process.exit(exitCode)
 }

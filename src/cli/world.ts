@@ -8,21 +8,24 @@ import type { backupDatabase, inspectDatabase, openStore } from '../open-store.t
 import type { Clock } from '../clock.ts'
 import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
+import type { openStandalone } from '../standalone.ts'
 import type { Environment } from '../settings/environment.ts'
 import type { Writable } from 'node:stream'
 import type { Terminal } from './terminal.ts'
 
-/** For a command that `exec` starts. */
-export interface Stdio {
+/** What a command that `exec` starts inherits of this process. */
+export interface Inherited {
   /** Whether standard input, output or error is a terminal. */
   readonly isTerminal: boolean
   readonly stdout: Writable
   readonly stderr: Writable
+  /** The file mode mask that this process was started with. */
+  readonly umask: number
 }
 
 export interface World {
   readonly terminal: Terminal
-  readonly stdio: Stdio
+  readonly inherited: Inherited
   readonly env: Environment
   readonly cwd: string
   readonly version: string
@@ -34,6 +37,7 @@ export interface World {
   onStopSignal(handler: (signal: string) => void): () => void
   readonly compose: typeof compose
   readonly openStore: typeof openStore
+  readonly openStandalone: typeof openStandalone
   readonly inspectDatabase: typeof inspectDatabase
   readonly backupDatabase: typeof backupDatabase
   readonly catchUpBeside: typeof catchUpBeside

@@ -12,6 +12,7 @@ import type { App, ComposeOptions } from '../../src/compose.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { systemClock } from '../../src/clock.ts'
 import { systemRandom } from '../../src/random.ts'
+import { openStandalone } from '../../src/standalone.ts'
 import type { NewToken, Store, StorePart } from '../../src/store.ts'
 import { runCommandLine } from '../../src/cli/run-command-line.ts'
 import type { World } from '../../src/cli/world.ts'
@@ -54,7 +55,12 @@ export class FakeWorld implements World {
     logStyle: 'json' as World['terminal']['logStyle'],
     gone: this.#gone.signal,
   }
-  readonly stdio = { isTerminal: false, stdout: new PassThrough(), stderr: new PassThrough() }
+  readonly inherited = {
+    isTerminal: false,
+    stdout: new PassThrough(),
+    stderr: new PassThrough(),
+    umask: 0o022,
+  }
   readonly scheduler = {
     soon: (task: () => void): void => queueMicrotask(task),
     after: (ms: number, task: () => void): (() => void) => {
@@ -139,6 +145,7 @@ export class FakeWorld implements World {
   }
 
   openGitHub: World['openGitHub'] = () => Promise.resolve(null)
+  openStandalone: World['openStandalone'] = openStandalone
   inspectDatabase: World['inspectDatabase'] = inspectDatabase
   backupDatabase: World['backupDatabase'] = backupDatabase
   catchUpBeside: World['catchUpBeside'] = catchUpBeside

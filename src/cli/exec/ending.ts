@@ -68,9 +68,8 @@ function verdictWords({ verdict }: RunView): string {
 const whyMax = 200
 
 /** The first line of its error. */
-export function whyWords({ state, error, superseded_by: by }: RunView): string {
-  if (state === 'superseded' && by !== null)
-    return `: a newer head took its place (${printable(by)})`
+export function whyWords({ state, error }: RunView): string {
+  if (state === 'superseded') return ': a newer head took its place'
   if (error === null) return ''
   const [line = ''] = (error.text ?? '').split('\n', 1)
   const text = line === '' ? error.code : `${error.code}: ${line}`

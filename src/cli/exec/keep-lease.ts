@@ -136,11 +136,17 @@ class Keeper implements KeptLease {
   }
 }
 
-const lossCodes: readonly string[] = ['superseded', 'cancelled', 'lease_lost', 'ended']
+const lossTexts = {
+  superseded: 'a newer head took its place',
+  cancelled: 'the run was cancelled',
+  lease_lost: 'the run has another holder now, or none',
+  ended: 'the run was completed with its run token',
+} as const satisfies Partial<Record<LossCode, string>>
 
 /** Null if the same call may succeed later. */
 function lossOf(error: unknown): Loss | null {
   if (!(error instanceof HoldfastError) || isAway(error)) return null
-  const code = lossCodes.find((one) => one === error.code) as LossCode | undefined
-  return { code: code ?? 'refused', text: error.message }
+  const known = Object.entries(lossTexts).find(([code]) => code === error.code)
+  if (known === undefined) return { code: 'refused', text: error.message }
+  return { code: known[0] as LossCode, text: known[1] }
 }

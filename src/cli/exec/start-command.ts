@@ -22,7 +22,7 @@ import { makePipe, type PipeEnds } from '../../executors/command/guard/output-pi
 import { OutputTail } from '../../executors/command/guard/output-tail.ts'
 import { startFailureText } from '../../executors/command/start-failure.ts'
 import type { Cancel, Scheduler } from '../../scheduler.ts'
-import type { Stdio } from '../world.ts'
+import type { Inherited } from '../world.ts'
 
 /** How long after its exit a command's output is waited for. */
 const outputPatienceMs = 1000
@@ -52,21 +52,23 @@ export interface ExecEnd extends CommandEnd {
 
 export function startCommand(
   given: CommandToStart,
-  stdio: Stdio,
+  inherited: Inherited,
   scheduler: Scheduler,
 ): StartedCommand {
-  const leadsGroup = !stdio.isTerminal
-  const output = leadsGroup ? new PassedOutput(stdio, given.secrets) : null
+  const leadsGroup = !inherited.isTerminal
+  const output = leadsGroup ? new PassedOutput(inherited, given.secrets) : null
   const { promise: ended, resolve } = Promise.withResolvers<ExecEnd>()
   const [program = '', ...args] = given.command
   let child: ChildProcess | null = null
   try {
-    child = spawn(program, args, {
-      cwd: given.cwd,
-      env: given.env,
-      detached: leadsGroup,
-      stdio: output === null ? 'inherit' : ['inherit', ...output.stdio],
-    })
+    child = withUmask(inherited.umask, () =>
+      spawn(program, args, {
+        cwd: given.cwd,
+        env: given.env,
+        detached: leadsGroup,
+        stdio: output === null ? 'inherit' : ['inherit', ...output.stdio],
+      }),
+    )
     watchEnd(child, output, given, scheduler, resolve)
   } catch (error) {
     resolve(notStarted(error as NodeJS.ErrnoException, given))
@@ -85,6 +87,16 @@ export function startCommand(
         // It has ended.
       }
     },
+  }
+}
+
+/** Holdfast's own files are for its user only. The files of a command are the command's business. */
+function withUmask<T>(umask: number, start: () => T): T {
+  const own = process.umask(umask)
+  try {
+    return start()
+  } finally {
+    process.umask(own)
   }
 }
 
@@ -129,7 +141,7 @@ function notStarted(error: NodeJS.ErrnoException, { command, cwd }: CommandToSta
 
 /** Both outputs of a command, on their way to ours. */
 class PassedOutput {
-  readonly #stdio: Stdio
+  readonly #inherited: Inherited
   readonly #secrets: readonly string[]
   readonly #tail: OutputTail
   readonly #pipes: readonly [PipeEnds | null, PipeEnds | null]
@@ -138,8 +150,8 @@ class PassedOutput {
   /** How many wait for their reader. */
   #blocked = 0
 
-  constructor(stdio: Stdio, secrets: readonly string[]) {
-    this.#stdio = stdio
+  constructor(inherited: Inherited, secrets: readonly string[]) {
+    this.#inherited = inherited
     this.#secrets = secrets
     this.#tail = new OutputTail(tailBytes(secrets))
     // Real pipes, because a script may open /dev/stderr, which it cannot if that is a socket.
@@ -160,7 +172,7 @@ class PassedOutput {
   /** Right after the child was started, or could not be. */
   read(child: ChildProcess | null): void {
     const [out, err] = this.#pipes
-    const { stdout, stderr } = this.#stdio
+    const { stdout, stderr } = this.#inherited
     const sources = [
       [sourceOf(out, child?.stdout), stdout],
       [sourceOf(err, child?.stderr), stderr],
