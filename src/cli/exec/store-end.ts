@@ -54,16 +54,16 @@ export async function storeEnd(
     return await endAs({ outcome: 'failed', error }, exitCodes.failed, options)
   }
   const { summary, result, error } = outcome
-  const body = {
+  const body = storable({
     outcome: outcome.outcome,
     ...(summary !== null && { summary }),
     ...(result !== null && { result }),
     ...(error !== null && { error }),
-  }
+  })
   const own = ownExitCode(end)
   // A bad result file: the command itself found nothing wrong.
-  const isBad = own === exitCodes.fine && outcome.outcome === 'failed'
-  return await endAs(storable(body), isBad ? exitCodes.failed : own, options)
+  const isBad = own === exitCodes.fine && body.outcome === 'failed'
+  return await endAs(body, isBad ? exitCodes.failed : own, options)
 }
 
 /** Before the command could be started. */
