@@ -2,10 +2,8 @@
  * Goal: a command runs as its run asks, and what it did is reported as it was.
  * Method: real commands under a real guard.
  */
-import { existsSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { CommandEnd } from '../../src/executors/command/commands.ts'
-import { until } from '../scenarios/until.ts'
 import { execution, isAlive, memoryOf, openCommands, parentOf } from './commands-world.ts'
 
 const commands = openCommands({ graceMs: 500 })
@@ -28,22 +26,19 @@ describe('the end of a command', () => {
   })
 
   it('comes although a process that it left behind holds its output open', async () => {
-    const held = execution('(trap "" TERM; echo $$ >$PIDS/group; sleep 30) & echo done')
     const before = performance.now()
-    const end = await commands.run(held.request).ended
-    expect(end).toMatchObject({ exitCode: 0, output: 'done\n' })
+    const end = await run('echo first; (sleep 0.1; echo second; exec stubborn left) & echo third')
+    expect(end).toMatchObject({ exitCode: 0, output: 'first\nthird\nsecond\n' })
     expect(performance.now() - before).toBeLessThan(5000)
   })
 
   it('waits for a command that closes its output and goes on', async () => {
-    const quiet = execution(
-      'exec >&- 2>&-; touch $PIDS/closed; while [ ! -e $PIDS/go ]; do sleep 0.02; done; exit 4',
-    )
+    const quiet = execution('exec >&- 2>&-; mark closed; wait-for go; exit 4')
     const running = commands.run(quiet.request)
-    await until(async () => existsSync(`${quiet.folder}/closed`), Boolean)
-    const first = await Promise.race([running.ended, run('exit 0').then(() => 'other')])
-    expect(first).toBe('other')
-    await run('touch $AT/go', { env: { AT: quiet.folder } })
+    await quiet.pidOf('closed')
+    const other = run('exit 0').then(() => 'another command')
+    expect(await Promise.race([running.ended, other])).toBe('another command')
+    quiet.go('go')
     expect(await running.ended).toMatchObject({ exitCode: 4 })
   })
 
@@ -146,7 +141,7 @@ describe('the output', () => {
 
   it('may be a gigabyte, and the guard stays small', async (context) => {
     if (process.platform !== 'linux') context.skip('reads the memory of the guard in /proc')
-    const flood = execution('echo $$ >$PIDS/own; exec head -c 1000000000 /dev/zero')
+    const flood = execution('mark own; exec head -c 1000000000 /dev/zero')
     const running = commands.run(flood.request)
     const guard = parentOf(await flood.pidOf('own'))
     const idle = memoryOf(guard)

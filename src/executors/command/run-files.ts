@@ -49,7 +49,7 @@ export async function makeRunFiles(
       'run_files',
       `The files of a run cannot be written to ${parent} (${code})`,
       {
-        hint: 'Check that the folder exists, has room and is writable, or set TMPDIR to another one.',
+        hint: 'Check that it exists, has room and is writable, or set TMPDIR to another folder.',
         cause: error,
       },
     )

@@ -1,7 +1,7 @@
 /**
  * What the node and its guard say to each other, over the channel that Node opens between a process
- * and its child. Each message is bounded: a start by what the system lets a program be given, an end
- * by the output that is kept.
+ * and its child. Every message has a limit: a start that of what a program can be given, and an end
+ * that of the output which is kept.
  */
 
 import type { ExecutionMarks } from '../processes.ts'

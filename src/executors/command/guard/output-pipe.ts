@@ -17,7 +17,7 @@ import type { Readable } from 'node:stream'
 export interface OutputPipe {
   /** For the child's stdout and stderr. */
   readonly stdio: number | 'pipe'
-  /** Right after the child was started, or could not be. `onEnd` is called when nobody can write. */
+  /** Called once, right after the start. After `onEnd` nobody can write any more. */
   read(child: ChildProcess | null, onData: (output: Uint8Array) => void, onEnd: () => void): void
   /** Reads no more. Whoever still writes to it gets an error. */
   close(): void
