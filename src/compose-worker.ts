@@ -3,10 +3,12 @@
  * and workers on the same PostgreSQL. It has no webhooks and no API of its own; its commands reach
  * a door on loopback that only takes their run tokens.
  */
+import type { FastifyBaseLogger } from 'fastify'
 import { connect, nodeSettings, type ConnectOptions } from './connect.ts'
 import { SetupError } from './errors.ts'
 import { openNode } from './node.ts'
 import { openWork } from './open-work.ts'
+import { openRunDoor, type RunDoor } from './run-door.ts'
 import type { Environment } from './settings/environment.ts'
 import { executesRuns, type Settings } from './settings/settings.ts'
 
@@ -19,6 +21,7 @@ export interface WorkerApp {
 }
 
 export interface WorkerOptions extends ConnectOptions {
+  readonly log: FastifyBaseLogger
   readonly env: Environment
   /** The functions of one run type never settle: the process should end. */
   readonly onStuck: (type: string) => void
@@ -32,7 +35,11 @@ export async function composeWorker(
   const { log } = options
   const connected = await connect(settings, options)
   const { machine, store, engine, metrics, github } = connected
-  const opened = await openWork(settings, { ...options, ...machine, store, url: () => '' })
+  let door: RunDoor | null = null
+  const opened = await openWork(settings, {
+    ...{ ...options, ...machine, store, github },
+    url: () => door?.url ?? '',
+  })
   if (opened === null) throw nothingToExecute()
   const { work } = opened
   const node = openNode({
@@ -48,11 +55,13 @@ export async function composeWorker(
     types: [...work.types.keys()],
     async start() {
       await node.prepare()
+      door = await openRunDoor(settings, { ...options, ...machine, store, runs: node.runs, github })
       await node.start()
     },
     async close(graceMs = 0) {
       const cutOff = await node.stopWork(graceMs)
       await opened.close()
+      await door?.close()
       await node.stop()
       await store.close()
       return cutOff

@@ -66,12 +66,16 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   const { machine, store, engine, metrics, github } = await connect(settings, options)
   const queueHealth = (): Promise<EngineHealth> => engine.health()
   const door = { url: '' }
-  const work = await openWork(settings, { ...options, ...machine, store, url: () => door.url })
+  const publishTo = github ?? openSandbox({ ...machine, log, version })
+  const work = await openWork(settings, {
+    ...{ ...options, ...machine, store, github: publishTo },
+    url: () => door.url,
+  })
   const node = openNode({
     ...machine,
     ...nodeSettings(settings),
     ...{ store, engine, log, metrics, ask: github, webhookSecrets: options.webhookSecrets },
-    publishTo: github ?? openSandbox({ ...machine, log, version }),
+    publishTo,
     role: 'server',
     work: work?.work ?? null,
   })

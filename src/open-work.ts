@@ -8,6 +8,10 @@ import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import type { Log } from './log.ts'
 import { createCommands } from './executors/command/commands.ts'
+import type { GitHubCalls, GitHubRequests, GitHubTokens } from './github.ts'
+import { loadRunClient } from './github/run-client.ts'
+import { createIdentityBlocks } from './runs/identity-blocks.ts'
+import { permissionsOf } from './settings/run-types/permissions.ts'
 import { openExecutors } from './executors/open-executors.ts'
 import type { NodeWork } from './node.ts'
 import { openLeaseRenewal, type Machine } from './open-store.ts'
@@ -19,6 +23,8 @@ import type { Store } from './store.ts'
 export interface OpenWorkOptions extends Machine {
   readonly store: Store
   readonly log: Log
+  /** The simulated one in the sandbox. Null if this process does not reach it. */
+  readonly github: (GitHubCalls & GitHubTokens & GitHubRequests) | null
   /** Where commands reach the HTTP API. Read when a command starts. */
   readonly url: () => string
   /** The environment that commands get their variables from. Default: none. */
@@ -48,6 +54,7 @@ export async function openWork(
     codeVersion: codeVersionOf(settings.configFile),
     folder: settings.configFile === null ? process.cwd() : dirname(settings.configFile),
     env: options.env ?? {},
+    github: await openGitHubClients(settings, options),
     ...{ store, commands },
   })
   if (types.size === 0) return null
@@ -61,6 +68,18 @@ export async function openWork(
       await renewal?.stop()
       await commands.close()
     },
+  }
+}
+
+/** Octokit is loaded only if a handler may use it. */
+async function openGitHubClients(settings: Settings, options: OpenWorkOptions) {
+  const { store, clock, github: connection } = options
+  const hasHandler = Object.values(settings.runs).some(({ run }) => typeof run === 'function')
+  if (connection === null || !hasHandler) return null
+  return {
+    ...{ store, clock, connection, permissionsOf: permissionsOf(settings) },
+    makeClient: await loadRunClient(),
+    blocks: createIdentityBlocks({ store, clock }),
   }
 }
 

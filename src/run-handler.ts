@@ -4,6 +4,7 @@
  */
 import type { Output, Published } from './channels/own-output.ts'
 import type { Verdict } from './domain/run.ts'
+import type { RunGitHub } from './github/run-client.ts'
 import type { Log } from './log.ts'
 
 export type RunHandler = (
@@ -64,6 +65,8 @@ export interface RunContext {
   status(text: string): Promise<void>
   /** Publishes something of the run's own on GitHub, once per name and round. */
   publish(name: string, output: Output): Promise<Published>
+  /** Octokit with a token for the run's repository, narrowed to the type's `permissions`. */
+  readonly github: RunGitHub
   /** Aborts when the work has to stop: superseded, cancelled, lost, timed out, shutting down. */
   readonly signal: AbortSignal
   /** Log lines with the run's id and type. */

@@ -18,6 +18,7 @@ export const commandGroups: Readonly<Record<string, Readonly<Record<string, Load
   'Run:': {
     serve: async () => (await import('./serve/serve-command.ts')).addServeCommand,
     worker: async () => (await import('./serve/worker-command.ts')).addWorkerCommand,
+    exec: async () => (await import('./exec/exec-command.ts')).addExecCommand,
   },
   'Operate:': {
     runs: async () => (await import('./runs/runs-command.ts')).addRunsCommand,

@@ -1,5 +1,6 @@
 /** The command line on the real machine: real streams, real signals, real exit. */
 import { readFileSync } from 'node:fs'
+import { isatty } from 'node:tty'
 import { systemClock } from '../clock.ts'
 import { systemRandom } from '../random.ts'
 import { systemScheduler } from '../scheduler.ts'
@@ -9,10 +10,17 @@ import type { World } from './world.ts'
 
 const stopSignals = ['SIGTERM', 'SIGINT'] as const
 
-function realWorld(): World {
+function realWorld(umask: number): World {
   const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   return {
     terminal: streamTerminal(process.stdout, process.stderr, process.env),
+    inherited: {
+      // Not `process.stdin.isTTY`: that would make the input non-blocking for a child, too.
+      isTerminal: [0, 1, 2].some((descriptor) => isatty(descriptor)),
+      stdout: process.stdout,
+      stderr: process.stderr,
+      umask,
+    },
     env: process.env,
     cwd: process.cwd(),
     version: (JSON.parse(manifest) as { readonly version: string }).version,
@@ -30,6 +38,7 @@ function realWorld(): World {
     composeWorker: async (...args) => (await import('../compose-worker.ts')).composeWorker(...args),
     openStore: async (...args) => (await import('../open-store.ts')).openStore(...args),
     openEngine: async (...args) => (await import('../open-engine.ts')).openEngine(...args),
+    openStandalone: async (...args) => (await import('../standalone.ts')).openStandalone(...args),
     inspectDatabase: async (...args) => (await import('../open-store.ts')).inspectDatabase(...args),
     openGitHub: async (...args) => (await import('../connect.ts')).openGitHub(...args),
     checkIsOursBeside: async (...args) =>
@@ -44,8 +53,9 @@ function realWorld(): World {
 /** `changed`: what a program that starts the command line replaces of the real machine. */
 export async function main(changed: Partial<World> = {}): Promise<never> {
   // Some parts create databases and secrets without choosing a file mode.
-  process.umask(0o077)
-  const exitCode = await runCommandLine(process.argv.slice(2), { ...realWorld(), ...changed })
+  const umask = process.umask(0o077)
+  const world = { ...realWorld(umask), ...changed }
+  const exitCode = await runCommandLine(process.argv.slice(2), world)
   // If a server did not drain, its open connections would keep the process alive.
   process.exit(exitCode)
 }

@@ -17,11 +17,24 @@ import type {
 import type { Clock } from '../clock.ts'
 import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
+import type { openStandalone } from '../standalone.ts'
 import type { Environment } from '../settings/environment.ts'
+import type { Writable } from 'node:stream'
 import type { Terminal } from './terminal.ts'
+
+/** What a command that `exec` starts inherits of this process. */
+export interface Inherited {
+  /** Whether standard input, output or error is a terminal. */
+  readonly isTerminal: boolean
+  readonly stdout: Writable
+  readonly stderr: Writable
+  /** The file mode mask that this process was started with. */
+  readonly umask: number
+}
 
 export interface World {
   readonly terminal: Terminal
+  readonly inherited: Inherited
   readonly env: Environment
   readonly cwd: string
   readonly version: string
@@ -35,6 +48,7 @@ export interface World {
   readonly composeWorker: typeof composeWorker
   readonly openStore: typeof openStore
   readonly openEngine: typeof openEngine
+  readonly openStandalone: typeof openStandalone
   readonly inspectDatabase: typeof inspectDatabase
   readonly backupDatabase: typeof backupDatabase
   readonly moveStore: typeof moveStore

@@ -62,6 +62,7 @@ function viewOf(run: Run, anchor: AnchorPlace | null): RunView {
     started_at: maybeTime(run.startedAt),
     finished_at: maybeTime(run.finishedAt),
     deadline_at: maybeTime(run.deadlineAt),
+    lease_expires_at: maybeTime(run.leaseExpiresAt),
     outcome: run.outcome,
     verdict: run.verdict,
     summary: run.summary,

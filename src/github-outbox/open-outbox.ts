@@ -26,6 +26,8 @@ export interface OpenOutboxOptions {
   readonly scheduler: Scheduler
   readonly metrics: Metrics
   readonly log: Log
+  /** Publishes only what belongs to this run. */
+  readonly onlyRunId?: string
 }
 
 export function openOutbox(options: OpenOutboxOptions): Publisher {

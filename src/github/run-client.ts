@@ -8,6 +8,7 @@
  */
 import type { Octokit } from '@octokit/core'
 import type { PaginateInterface } from '@octokit/plugin-paginate-rest'
+import type { RequestError as OctokitRequestError } from '@octokit/request-error'
 import type { Api } from '@octokit/plugin-rest-endpoint-methods'
 import { createRunFetch, type RunFetchOptions } from './run-fetch.ts'
 
@@ -19,7 +20,14 @@ export type RunClientOptions = RunFetchOptions
 const say = (): void => undefined
 const silent = { debug: say, info: say, warn: say, error: say }
 
+/** Makes a client at once, after Octokit was loaded. */
+export type MakeRunClient = (options: RunClientOptions) => RunGitHub
+
 export async function runClient(options: RunClientOptions): Promise<RunGitHub> {
+  return (await loadRunClient())(options)
+}
+
+export async function loadRunClient(): Promise<MakeRunClient> {
   const [core, rest, pages, { RequestError }] = await Promise.all([
     import('@octokit/core'),
     import('@octokit/plugin-rest-endpoint-methods'),
@@ -27,6 +35,14 @@ export async function runClient(options: RunClientOptions): Promise<RunGitHub> {
     import('@octokit/request-error'),
   ])
   const Client = core.Octokit.plugin(rest.restEndpointMethods, pages.paginateRest)
+  return (options) => makeClient(Client, RequestError, options)
+}
+
+function makeClient(
+  Client: new (options: object) => RunGitHub,
+  RequestError: typeof OctokitRequestError,
+  options: RunClientOptions,
+): RunGitHub {
   const { connection, checkHeld, signal } = options
   const client = new Client({
     baseUrl: connection.apiUrl,

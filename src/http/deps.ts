@@ -15,8 +15,8 @@ import type { TokenWatch } from './access/token-watch.ts'
 export interface HttpDeps extends OperationPorts {
   readonly store: HttpStore
   readonly intake: Intake
-  /** `hashSecret` of the admin token. */
-  readonly adminTokenHash: string
+  /** `hashSecret` of the admin token. Null: this door accepts run tokens, and no others. */
+  readonly adminTokenHash: string | null
   /** Whether a `Host` header names this server. */
   readonly isOurHost: IsOurHost
   readonly failedAccess: FailedAccess

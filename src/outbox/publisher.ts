@@ -6,7 +6,7 @@
  * does not stop the others, and it is tried again when its lease is over.
  */
 import { SetupError } from '../errors.ts'
-import type { LeasedDelivery } from '../store/outbox-store.ts'
+import type { LeasedDelivery, LeaseRoom } from '../store/outbox-store.ts'
 import type { Cancel } from '../scheduler.ts'
 import { publishOne } from './publish-one.ts'
 import { createOneAtATime, type PublishingParts } from './publishing-parts.ts'
@@ -17,6 +17,8 @@ const errorPauseMs = 1000
 export interface PublisherOptions extends Omit<PublishingParts, 'slots' | 'oneAtATime'> {
   /** How many slots this process has. */
   readonly atOnceMax?: number
+  /** Publishes only what belongs to this run. */
+  readonly onlyRunId?: string
 }
 
 export interface Publisher {
@@ -96,7 +98,7 @@ class StorePublisher implements Publisher {
       const leasedAtMs = clock.monotonicMs()
       const room = this.#slots.room()
       if (room === null) return pollMs
-      const leased = await store.outbox.lease(room)
+      const leased = await store.outbox.lease({ ...room, ...this.#ofRun })
       for (const one of leased) this.#take(one, leasedAtMs)
       const hadWork = this.#lastPollFoundWork
       this.#lastPollFoundWork = leased.length > 0
@@ -107,11 +109,16 @@ class StorePublisher implements Publisher {
     }
   }
 
+  get #ofRun(): Pick<LeaseRoom, 'runId'> {
+    const { onlyRunId: runId } = this.#options
+    return runId === undefined ? {} : { runId }
+  }
+
   /** Reads the store and changes nothing. */
   async #msUntilDue(): Promise<number> {
     const { store } = this.#options
     const { pollMs } = store.outbox.rules
-    const dueAt = await store.outbox.nextDueAt()
+    const dueAt = await store.outbox.nextDueAt(this.#options.onlyRunId)
     return dueAt === null ? pollMs : Math.max(0, Math.min(pollMs, dueAt - store.now()))
   }
 

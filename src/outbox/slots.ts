@@ -46,7 +46,7 @@ export class Slots {
   }
 
   /** Returns null if no slot is free. */
-  room(): Required<LeaseRoom> | null {
+  room(): Required<Omit<LeaseRoom, 'runId'>> | null {
     const limit = Math.max(0, this.#max - this.#taken)
     const repairsMax = Math.max(0, repairsAtOnce - this.#repairs)
     if (limit === 0 && repairsMax === 0) return null

@@ -42,8 +42,11 @@ export interface OutboxStore {
   notePreparation(lease: DeliveryLease, when: 'begins' | 'ended'): Promise<'recorded' | 'lost'>
   /** Ends all leases. Only for the one process that uses the store, after its restart. */
   takeOverLeases(): Promise<number>
-  /** When the next delivery is due, or null. Its cost does not grow with history. */
-  nextDueAt(): Promise<number | null>
+  /**
+   * When the next delivery is due, or null. Its cost does not grow with history. With `runId`: the
+   * next one of this run.
+   */
+  nextDueAt(runId?: string): Promise<number | null>
 
   /** GitHub set a limit for this identity, in answer to a read or write of `actor`. */
   blockIdentity(identity: string, until: number, reason: string, actor: Asker): Promise<void>
@@ -163,6 +166,11 @@ export interface LeaseRoom {
   readonly full?: readonly string[]
   /** The account queues that were served last. */
   readonly lastServed?: { readonly entry: string; readonly repair: string }
+  /**
+   * Only deliveries of this run, for a process that publishes for itself because no server is
+   * active. They do not wait behind other runs in a queue, because nobody serves those now.
+   */
+  readonly runId?: string
 }
 
 export interface LeasedDelivery extends PlacedDelivery {

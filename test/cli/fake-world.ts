@@ -5,6 +5,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { catchUpBeside, checkIsOursBeside } from '../../src/compose.ts'
 import { openEngine } from '../../src/open-engine.ts'
 import { backupDatabase, inspectDatabase, moveStore, undoMove } from '../../src/open-store.ts'
@@ -12,6 +13,7 @@ import type { App, ComposeOptions } from '../../src/compose.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { systemClock } from '../../src/clock.ts'
 import { systemRandom } from '../../src/random.ts'
+import { openStandalone } from '../../src/standalone.ts'
 import type { NewToken, Store, StorePart } from '../../src/store.ts'
 import { runCommandLine } from '../../src/cli/run-command-line.ts'
 import type { World } from '../../src/cli/world.ts'
@@ -53,6 +55,12 @@ export class FakeWorld implements World {
     watched: false,
     logStyle: 'json' as World['terminal']['logStyle'],
     gone: this.#gone.signal,
+  }
+  readonly inherited = {
+    isTerminal: false,
+    stdout: new PassThrough(),
+    stderr: new PassThrough(),
+    umask: 0o022,
   }
   readonly scheduler = {
     soon: (task: () => void): void => queueMicrotask(task),
@@ -141,6 +149,7 @@ export class FakeWorld implements World {
 
   openGitHub: World['openGitHub'] = () => Promise.resolve(null)
   openEngine: World['openEngine'] = openEngine
+  openStandalone: World['openStandalone'] = openStandalone
   inspectDatabase: World['inspectDatabase'] = inspectDatabase
   backupDatabase: World['backupDatabase'] = backupDatabase
   moveStore: World['moveStore'] = moveStore

@@ -30,6 +30,7 @@ import { mergingOfOnePair } from './outbox/outbox-merging-pairs.suite.ts'
 import { merging } from './outbox/outbox-merging.suite.ts'
 import { messageOrder } from './outbox/outbox-order.suite.ts'
 import { operating } from './outbox/outbox-operating.suite.ts'
+import { publishingForOneRun } from './outbox/outbox-own-run.suite.ts'
 import { publishing } from './outbox/outbox-publishing.suite.ts'
 import { queueing } from './outbox/outbox-queues.suite.ts'
 import { announcing } from './outbox/outbox.suite.ts'
@@ -105,6 +106,7 @@ const parts = {
     describe('a run with many outputs', () => manyOutputs(open))
     describe('publishing', () => publishing(open))
     describe('a queue of the outbox', () => queueing(open))
+    describe('publishing for one run', () => publishingForOneRun(open))
     describe('runs of one identity', () => fairness(open))
     describe('the messages of one run', () => messageOrder(open))
     describe('operating the outbox', () => operating(open))

@@ -62,7 +62,7 @@ export async function workWorld(options: WorkWorldOptions): Promise<WorkWorld> {
   const common = {
     ...machine,
     ...{ store: own, log: silent, confirmDelayMs: options.confirmDelayMs ?? 1 },
-    codeVersion: 'v1',
+    ...{ codeVersion: 'v1', github: null },
     publishRights: () => ({ channels: [], contexts: [], labels: [], approve: false, reserved: [] }),
   }
   const types = new Map<string, WorkType>(

@@ -43,6 +43,7 @@ const runOnTheWire = {
   started_at: '2026-01-31T12:00:00.000Z',
   finished_at: null,
   deadline_at: '2026-01-31T13:00:00.000Z',
+  lease_expires_at: '2026-01-31T12:01:00.000Z',
   outcome: null,
   verdict: null,
   summary: null,

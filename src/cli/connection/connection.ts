@@ -47,7 +47,8 @@ export function textOf(parsed: Parsed, key: string): string | undefined {
 
 export async function connectionOf(world: World, parsed: Parsed): Promise<Connection> {
   const flags = givenFlags(parsed)
-  const namesDatabase = Object.keys(flags).length > 0 || parsed['config'] !== undefined
+  const namesDatabase =
+    databaseKeys.some((key) => flags[key] !== undefined) || parsed['config'] !== undefined
   const flag = textOf(parsed, 'url')
   if (flag !== undefined && namesDatabase) {
     throw new UsageError('--url names a server, so it cannot be used with flags for a database')

@@ -45,6 +45,10 @@ export interface ServerRequest {
   readonly path: string
   readonly query?: QueryValues
   readonly body?: unknown
+  /** With the same key, a repeat gets the answer of the first request. */
+  readonly idempotencyKey?: string
+  /** Gives the request up when it aborts. */
+  readonly signal?: AbortSignal
 }
 
 export interface StreamRequest {
@@ -69,20 +73,23 @@ export function serverClient(world: ClientWorld, server: string, bearer: string)
   const at = (path: string, query: QueryValues = {}): string =>
     `${server}${path}${queryText(query)}`
 
-  async function ask({ method, path, query, body }: ServerRequest): Promise<unknown> {
+  async function ask(request: ServerRequest): Promise<unknown> {
+    const { method, path, query, body, idempotencyKey: key, signal: given } = request
     const stop = new AbortController()
     const cancel = world.scheduler.after(answerMsMax, () => stop.abort())
-    const content =
-      body === undefined
-        ? { headers }
-        : {
-            headers: { ...headers, 'content-type': 'application/json' },
-            body: JSON.stringify(body),
-          }
-    const init = { method, ...content, redirect: 'manual', signal: stop.signal } as const
+    const signal = given === undefined ? stop.signal : AbortSignal.any([stop.signal, given])
+    const content = {
+      headers: {
+        ...headers,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(key !== undefined && { 'idempotency-key': key }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    }
+    const init = { method, ...content, redirect: 'manual', signal } as const
     try {
       const response = await reach(world, server, at(path, query), init)
-      const answer = parseJson(await response.text())
+      const answer = parseJson(await response.text().catch(unreachable(server, signal)))
       if (response.ok) return answer
       throw refusal(response.status, answer, server)
     } finally {
@@ -121,11 +128,14 @@ async function reach(
   url: string,
   init: RequestInit & { readonly signal: AbortSignal },
 ): Promise<Response> {
-  try {
-    return await world.fetch(url, init)
-  } catch (error) {
+  return await world.fetch(url, init).catch(unreachable(server, init.signal))
+}
+
+/** Throws what it means that there is no answer, or only the beginning of one. */
+function unreachable(server: string, signal: AbortSignal): (error: unknown) => never {
+  return (error) => {
     const cause = (error as { readonly cause?: NodeJS.ErrnoException }).cause
-    const why = init.signal.aborted
+    const why = signal.aborted
       ? `no answer in ${answerMsMax / 1000} s`
       : (cause?.code ?? 'no answer')
     throw new UnreachableError('unreachable', `${server} could not be reached: ${why}`, {

@@ -135,6 +135,7 @@ export function runFields(run: RunView, nowMs: number, heldStep: string | null):
     run.finished_at === null
       ? time('deadline_at', run.deadline_at)
       : { name: 'deadline_at', value: run.deadline_at, onScreen: null },
+    time('lease_expires_at', run.lease_expires_at),
     { name: 'superseded_by', value: run.superseded_by },
     { name: 'outcome', value: run.outcome },
     { name: 'verdict', value: run.verdict },

@@ -38,7 +38,8 @@ export function commandEnvironment(
   }
 }
 
-function runVariables(run: RunAccess, files: RunFilePaths): Record<string, string> {
+/** The contract's variables. */
+export function runVariables(run: RunAccess, files: RunFilePaths): Record<string, string> {
   return {
     HOLDFAST_RUN_ID: run.runId,
     HOLDFAST_RUN_TOKEN: run.runToken,
@@ -52,7 +53,7 @@ function runVariables(run: RunAccess, files: RunFilePaths): Record<string, strin
 }
 
 /** The secret alone too, because the lease token is another spelling of it. */
-function tokenSecrets(runToken: string): string[] {
+export function tokenSecrets(runToken: string): string[] {
   const secret = parseBearer(runToken)?.secret
   return secret === undefined ? [runToken] : [runToken, secret]
 }

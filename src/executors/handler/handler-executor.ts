@@ -14,6 +14,7 @@ import type { Scheduler } from '../../scheduler.ts'
 import type { StorePart } from '../../store.ts'
 import { failedBy } from '../../work/failed-by.ts'
 import { runContext } from './run-context.ts'
+import { openRunGitHub, type RunGitHubOptions } from './run-github.ts'
 import { StepRunner } from './step-runner.ts'
 
 /** How long a function may go on after its signal aborted. */
@@ -26,6 +27,8 @@ export interface HandlerOptions {
   readonly scheduler: Scheduler
   readonly log: Log
   readonly confirmDelayMs: number
+  /** Null if this process does not reach GitHub. */
+  readonly github: RunGitHubOptions | null
   /** Null if it is not known. */
   readonly codeVersion: string | null
 }
@@ -55,7 +58,8 @@ async function completionOf(
   const { log } = options
   const { id: runId } = held.run
   try {
-    const context = runContext({ held, steps, ports: options, log })
+    const github = await openRunGitHub(held, options.github)
+    const context = runContext({ held, steps, ports: options, github, log })
     const returned = (await handler(context)) as HandlerResult | undefined
     return checked(returned ?? {})
   } catch (thrown) {

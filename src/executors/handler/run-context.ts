@@ -2,6 +2,7 @@
 import type { Output } from '../../channels/own-output.ts'
 import type { Run } from '../../domain/run.ts'
 import type { HeldRun } from '../../executor.ts'
+import type { RunGitHub } from '../../github/run-client.ts'
 import { checkOutput, checkReport } from '../../library/requests.ts'
 import type { Log } from '../../log.ts'
 import type { Caller } from '../../operations/caller.ts'
@@ -14,15 +15,19 @@ export interface ContextOptions {
   readonly held: HeldRun
   readonly steps: StepRunner
   readonly ports: Pick<OperationPorts, 'store' | 'random' | 'publishRights'>
+  readonly github: () => RunGitHub
   readonly log: Log
 }
 
-export function runContext({ held, steps, ports, log }: ContextOptions): RunContext {
+export function runContext({ held, steps, ports, github, log }: ContextOptions): RunContext {
   const { run, leaseHash, actor, signal } = held
   const caller: Caller = { kind: 'run', actor, runId: run.id, leaseHash, tokenId: null }
   return {
     ...fieldsOf(run),
     signal,
+    get github() {
+      return github()
+    },
     log: runLog(log, run),
     step: <T>(
       name: string,

@@ -92,9 +92,9 @@ export class SqlOutbox implements port.OutboxStore {
     return this.#runner.transact(() => takeOverLeases(this.#context))
   }
 
-  async nextDueAt(): Promise<number | null> {
+  async nextDueAt(runId?: string): Promise<number | null> {
     await this.#correctTimes()
-    return await this.#runner.read(nextDueAt)
+    return await this.#runner.read(() => nextDueAt(runId))
   }
 
   async blockIdentity(

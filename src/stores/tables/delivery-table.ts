@@ -271,6 +271,29 @@ export function* selectQueueHeads(): Verb<QueueHead[]> {
   return rows.map((row) => head.decode(row))
 }
 
+/** A run has few deliveries in queues. */
+const headsOfRunMax = 500
+
+/** The same for the deliveries of one run, as if no other run had any. */
+export function* selectQueueHeadsOf(runId: string): Verb<QueueHead[]> {
+  const rows = yield sql`SELECT id, queue, priority, waits_since, due_at FROM delivery
+    WHERE run_id = ${runId} AND queue IS NOT NULL
+    ORDER BY turn, waits_since LIMIT ${headsOfRunMax}`
+  const heads = new Map<string, QueueHead>()
+  for (const one of rows.map((row) => head.decode(row))) {
+    const place = `${one.queue} ${one.priority}`
+    if (!heads.has(place)) heads.set(place, one)
+  }
+  return [...heads.values()]
+}
+
+/** When the first delivery of a run is due, without those in queues. */
+export function* selectDueTimesOf(runId: string): Verb<number[]> {
+  const [row] = yield sql`SELECT min(due_at) AS first FROM delivery
+    WHERE run_id = ${runId} AND due_at IS NOT NULL AND queue IS NULL`
+  return row?.['first'] == null ? [] : [Number(row['first'])]
+}
+
 /** When the first delivery of each priority is due, without those in queues. */
 export function* selectDueTimes(): Verb<number[]> {
   const first = (priority: number): Sql => sql`(SELECT due_at FROM delivery

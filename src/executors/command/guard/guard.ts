@@ -11,6 +11,7 @@ import type { Clock } from '../../../clock.ts'
 import { delay, type Scheduler } from '../../../scheduler.ts'
 import { readProcesses } from '../processes.ts'
 import { GuardedCommand } from './guarded-command.ts'
+import { WatchedCommand } from './watched-command.ts'
 import type { FromGuard, ToGuard } from './messages.ts'
 
 const lookEveryMs = 200
@@ -26,7 +27,7 @@ export interface GuardOptions {
 
 export class Guard {
   readonly #options: GuardOptions
-  readonly #commands = new Map<number, GuardedCommand>()
+  readonly #commands = new Map<number, GuardedCommand | WatchedCommand>()
   #nodeIsGone = false
   #looksAt: 'never' | 'soon' | 'later' = 'never'
   #cancelLook: () => void = () => undefined
@@ -39,16 +40,29 @@ export class Guard {
     if (this.#nodeIsGone) return
     switch (message.type) {
       case 'start': {
-        const { clock, scheduler, send } = this.#options
-        const tools = { clock, scheduler, send, lookSoon: () => this.#lookSoon() }
+        const tools = { ...this.#options, lookSoon: () => this.#lookSoon() }
         this.#commands.set(message.id, new GuardedCommand(message, tools))
         return
       }
+      case 'watch': {
+        const tools = { ...this.#options, lookSoon: () => this.#lookSoon() }
+        this.#commands.set(message.id, new WatchedCommand(message, tools))
+        return this.#options.send({ type: 'watching', id: message.id })
+      }
+      case 'watched-started':
+        return this.#watched(message.id)?.started(message)
+      case 'watched-exited':
+        return this.#watched(message.id)?.exited(message.graceMs)
       case 'renew':
         return this.#commands.get(message.id)?.renew(message.leaseMs)
       case 'stop':
         return this.#commands.get(message.id)?.stop(message.graceMs)
     }
+  }
+
+  #watched(id: number): WatchedCommand | null {
+    const command = this.#commands.get(id)
+    return command instanceof WatchedCommand ? command : null
   }
 
   /** Kills everything. Resolves when nothing is left that can be killed. */

@@ -12,16 +12,16 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { statSync } from 'node:fs'
-import type { Clock } from '../../../clock.ts'
-import type { Cancel, Scheduler } from '../../../scheduler.ts'
+import type { Cancel } from '../../../scheduler.ts'
 import {
   executionMarks,
   groupIsAlive,
   signalGroup,
-  signalProcess,
   type ExecutionMarks,
+  type KillSignal,
   type Processes,
 } from '../processes.ts'
+import { Farewell, killPatienceMs, type FarewellTools } from './farewell.ts'
 import type { FromGuard, StartCommand, StartFailure } from './messages.ts'
 import { openOutputPipe } from './output-pipe.ts'
 import { OutputTail } from './output-tail.ts'
@@ -29,15 +29,8 @@ import { OutputTail } from './output-tail.ts'
 /** How long after its exit a command's output is waited for. */
 export const outputPatienceMs = 1000
 
-/** What SIGKILL has not ended after this time cannot be ended. */
-export const killPatienceMs = 2000
-
-export interface GuardTools {
-  readonly clock: Clock
-  readonly scheduler: Scheduler
+export interface GuardTools extends FarewellTools {
   readonly send: (message: FromGuard) => void
-  /** Asks for a `look` in this turn or the next. */
-  readonly lookSoon: () => void
 }
 
 interface Exit {
@@ -59,10 +52,7 @@ export class GuardedCommand {
   #hasEnded = false
   #cancelLease: Cancel = nothing
   #cancelOutputWait: Cancel = nothing
-  /** When SIGKILL follows, or followed, the SIGTERM. Null: no signal was sent yet. */
-  #killAt: number | null = null
-  #cancelKill: Cancel = nothing
-  readonly #terminated = new Set<number>()
+  readonly #farewell: Farewell
   #outputIsComplete = false
 
   constructor(start: StartCommand, tools: GuardTools) {
@@ -70,6 +60,7 @@ export class GuardedCommand {
     this.#tools = tools
     this.#tail = new OutputTail(start.tailBytes)
     this.#marks = executionMarks(start.runId, start.env)
+    this.#farewell = new Farewell(tools, (signal) => this.#signalGroup(signal))
     this.renew(start.leaseMs)
     const child = this.#spawn()
     this.#pipe.read(
@@ -156,60 +147,37 @@ export class GuardedCommand {
     })
   }
 
-  /** SIGTERM, and SIGKILL after `graceMs`. Called again it can only make the SIGKILL earlier. */
   stop(graceMs: number): void {
-    const killAt = this.#tools.clock.monotonicMs() + graceMs
-    if (this.#killAt !== null && this.#killAt <= killAt) return
-    const isFirst = this.#killAt === null
-    this.#killAt = killAt
-    this.#cancelKill()
-    if (graceMs > 0) {
-      if (isFirst) this.#signalGroup('SIGTERM')
-      this.#cancelKill = this.#tools.scheduler.after(graceMs, () => this.#kill())
-      this.#tools.lookSoon()
-    } else this.#kill()
-  }
-
-  #kill(): void {
-    this.#killAt = this.#tools.clock.monotonicMs()
-    this.#signalGroup('SIGKILL')
-    this.#tools.lookSoon()
+    this.#farewell.begin(graceMs)
   }
 
   killGroup(): void {
     this.#signalGroup('SIGKILL')
   }
 
-  #signalGroup(signal: 'SIGTERM' | 'SIGKILL'): void {
+  #signalGroup(signal: KillSignal): void {
     if (this.#pid !== null && this.#groupIsAlive) signalGroup(this.#pid, signal)
   }
 
   /** Whether signals were sent, so that `look` has something to do. */
   get isStopping(): boolean {
-    return this.#killAt !== null
+    return this.#farewell.overdueMs !== null
   }
 
   /** Signals what is left. Answers whether nothing is left, or nothing that can be ended. */
   look(processes: Processes): boolean {
-    if (this.#killAt === null) return false
-    const overdueMs = this.#tools.clock.monotonicMs() - this.#killAt
+    const { overdueMs } = this.#farewell
+    if (overdueMs === null) return false
     const strays = processes.strays(this.#marks, this.#pid)
-    for (const pid of strays) this.#signalStray(pid, overdueMs >= 0)
+    this.#farewell.signalStrays(strays)
     if (overdueMs >= 0) this.#signalGroup('SIGKILL')
     // Its own process is in the group until the exit was seen.
     if (this.#exit !== null) this.#groupIsAlive &&= processes.groupIsAlive(this.#pid ?? 0)
     if (overdueMs >= killPatienceMs) this.#end()
     const isGone = !this.#groupIsAlive && strays.length === 0
     if (!this.#hasEnded || (!isGone && overdueMs < killPatienceMs)) return false
-    this.#cancelKill()
+    this.#farewell.cancel()
     return true
-  }
-
-  #signalStray(pid: number, kills: boolean): void {
-    if (kills) return signalProcess(pid, 'SIGKILL')
-    if (this.#terminated.has(pid)) return
-    this.#terminated.add(pid)
-    signalProcess(pid, 'SIGTERM')
   }
 
   get id(): number {

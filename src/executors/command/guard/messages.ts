@@ -4,7 +4,10 @@
  * that of the output which is kept.
  */
 
-export type ToGuard = StartCommand | RenewCommand | StopCommand
+import type { ExecutionMarks } from '../processes.ts'
+
+export type ToGuard =
+  StartCommand | WatchCommand | WatchedStarted | WatchedExited | RenewCommand | StopCommand
 
 export interface StartCommand {
   readonly type: 'start'
@@ -23,6 +26,33 @@ export interface StartCommand {
   readonly tailBytes: number
 }
 
+/** The node starts the command itself, after `watching` was answered. */
+export interface WatchCommand {
+  readonly type: 'watch'
+  readonly id: number
+  readonly marks: ExecutionMarks
+  /** Removed by the guard if the node is gone. */
+  readonly folder: string | null
+  readonly leaseMs: number
+}
+
+/** Without it, the processes are found by their environment alone. */
+export interface WatchedStarted {
+  readonly type: 'watched-started'
+  readonly id: number
+  readonly pid: number
+  /** Whether it leads a process group of its own. */
+  readonly leadsGroup: boolean
+}
+
+/** Its first process has ended. What it left behind is ended too. */
+export interface WatchedExited {
+  readonly type: 'watched-exited'
+  readonly id: number
+  /** From SIGTERM to SIGKILL. */
+  readonly graceMs: number
+}
+
 export interface RenewCommand {
   readonly type: 'renew'
   readonly id: number
@@ -36,7 +66,13 @@ export interface StopCommand {
   readonly graceMs: number
 }
 
-export type FromGuard = CommandStarted | CommandEnded | CommandGone
+export type FromGuard = CommandStarted | CommandWatched | CommandEnded | CommandGone
+
+/** From now on, what carries the marks of the command is killed with the lease or the node. */
+export interface CommandWatched {
+  readonly type: 'watching'
+  readonly id: number
+}
 
 export interface CommandStarted {
   readonly type: 'started'

@@ -28,14 +28,15 @@ export function openOutputPipe(): OutputPipe {
   return ends === null ? nodePipes() : realPipe(ends)
 }
 
-interface PipeEnds {
+export interface PipeEnds {
   readonly reading: number
   readonly writing: number
 }
 
 const mkfifoPatienceMs = 5000
 
-function makePipe(): PipeEnds | null {
+/** Null where there is no mkfifo. */
+export function makePipe(): PipeEnds | null {
   let folder: string | null = null
   try {
     folder = mkdtempSync(join(tmpdir(), 'holdfast-pipe-'))

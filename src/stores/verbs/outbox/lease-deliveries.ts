@@ -24,14 +24,16 @@ import type {
   PlacedDelivery,
 } from '../../../store/outbox-store.ts'
 import type { Verb } from '../../sql.ts'
-import { join, padded, sql } from '../../sql.ts'
+import { join, padded, raw, sql } from '../../sql.ts'
 import { insertDecision } from '../../tables/audit-table.ts'
 import { selectPaces } from '../../tables/budget-table.ts'
 import {
   selectAttempts,
   selectDeliveries,
   selectDueTimes,
+  selectDueTimesOf,
   selectQueueHeads,
+  selectQueueHeadsOf,
   writeOutcome,
 } from '../../tables/delivery-table.ts'
 import { unverifiedNamesOf } from '../../tables/repository-table.ts'
@@ -44,7 +46,8 @@ export function* leaseDeliveries(context: VerbContext, room: LeaseRoom): Verb<Le
   // Until a restore is noted completely, any delivery may have been sent already.
   if (yield* noteBatch(context)) return []
   const now = context.now()
-  const heads = yield* selectQueueHeads()
+  const { runId } = room
+  const heads = runId === undefined ? yield* selectQueueHeads() : yield* selectQueueHeadsOf(runId)
   const queued = yield* dueInQueues(context, room, heads)
   const repairs = yield* repairsInQueues(context, room, heads)
   const unqueued = yield* dueOutsideQueues(context, room, queued.length, repairs.length)
@@ -147,20 +150,26 @@ function* dueOutsideQueues(
   taken: number,
   repairing: number,
 ): Verb<string[]> {
-  const { limit, progressMax, repairsMax = limit } = room
-  const first = yield* dueOf(context, priorities.first, limit - taken)
+  const { limit, progressMax, repairsMax = limit, runId } = room
+  const first = yield* dueOf(context, priorities.first, limit - taken, runId)
   const left = Math.min(limit - taken - first.length, progressMax)
-  const further = yield* dueOf(context, priorities.further, left)
-  const progress = yield* dueOf(context, priorities.progress, left - further.length)
-  const repairs = yield* dueOf(context, priorities.repair, repairsMax - repairing)
+  const further = yield* dueOf(context, priorities.further, left, runId)
+  const progress = yield* dueOf(context, priorities.progress, left - further.length, runId)
+  const repairs = yield* dueOf(context, priorities.repair, repairsMax - repairing, runId)
   return [...first, ...further, ...progress, ...repairs]
 }
 
-function* dueOf(context: VerbContext, priority: number, room: number): Verb<string[]> {
+function* dueOf(
+  context: VerbContext,
+  priority: number,
+  room: number,
+  runId: string | undefined,
+): Verb<string[]> {
   if (room <= 0) return []
+  const ofRun = runId === undefined ? raw('1 = 1') : sql`run_id = ${runId}`
   const rows = yield sql`SELECT id FROM delivery
     WHERE due_at IS NOT NULL AND queue IS NULL AND priority = ${priority}
-      AND due_at <= ${context.now()}
+      AND due_at <= ${context.now()} AND ${ofRun}
     ORDER BY priority, due_at LIMIT ${room}
     ${context.dialect.lockFree('delivery')}`
   return rows.map((row) => row['id'] as string)
@@ -244,10 +253,11 @@ export function* takeOverLeases(context: Pick<VerbContext, 'now'>): Verb<number>
   return rows.length
 }
 
-export function* nextDueAt(): Verb<number | null> {
-  const heads = yield* selectQueueHeads()
+export function* nextDueAt(runId?: string): Verb<number | null> {
+  const heads = runId === undefined ? yield* selectQueueHeads() : yield* selectQueueHeadsOf(runId)
   const paces = yield* pacesOf(heads)
   const times = heads.map((head) => mayBeTriedAt(head, paces.get(identityOfQueue(head.queue))))
-  times.push(...(yield* selectDueTimes()))
+  const due = runId === undefined ? yield* selectDueTimes() : yield* selectDueTimesOf(runId)
+  times.push(...due)
   return times.length === 0 ? null : Math.min(...times)
 }

@@ -1,0 +1,123 @@
+/**
+ * How `exec` ends without doing the work itself: its exit code, and why, in words.
+ *
+ *   the claim says  the run is                    exit
+ *   duplicate       succeeded                     0
+ *   duplicate       failed, cancelled             1: this event is not new, so nobody tries again
+ *   duplicate       skipped                       78, as the one that skipped it
+ *   duplicate       active                        waits for its end; --no-wait: 0
+ *   restored        succeeded                     0: its result is shown again
+ *   stale-event     skipped, or as it was         1: a newer head is known
+ *   busy            skipped                       1: another run of its subject is active
+ *   queued          pending                       waits for its turn; --no-wait: 1
+ *
+ * What must hold: 0 only if the work was done, or if the caller chose not to wait for somebody who
+ * does it.
+ */
+import type { ClaimedView, RunView } from '../../contract/runs.ts'
+import { exitCodes } from '../failure.ts'
+import { printable } from '../output/printable.ts'
+import { aboutText } from '../runs/runs-table.ts'
+import { relativeTime } from '../output/time-text.ts'
+
+/** The exit code of a command that did nothing, and wants that to be known. */
+export const skippedCode = 78
+
+export interface Ending {
+  readonly exitCode: number
+  /** The state of the run, as far as it is known. */
+  readonly outcome: RunView['state'] | null
+  /** For programs: the claim's reason, or what ended it otherwise. */
+  readonly reason: string
+  readonly words: string
+  readonly runKey: string
+  readonly run: RunView | null
+}
+
+/** `review of acme/widgets#5` */
+export function workWords(run: RunView): string {
+  return printable(`${run.type} of ${aboutText(run)}`)
+}
+
+export function exitCodeOf({ state }: Pick<RunView, 'state'>): number {
+  if (state === 'succeeded') return exitCodes.fine
+  return state === 'skipped' ? skippedCode : exitCodes.failed
+}
+
+/** The run has ended. Somebody else did the work, or did not. */
+export function endedElsewhere(run: RunView, reason: string, nowMs: number): Ending {
+  return { ...ofRun(run, reason), exitCode: exitCodeOf(run), words: endWords(run, reason, nowMs) }
+}
+
+function endWords(run: RunView, reason: string, nowMs: number): string {
+  const when = run.finished_at === null ? '' : ` ${relativeTime(run.finished_at, nowMs)}`
+  if (run.state === 'succeeded') {
+    return `Nothing to do: ${run.id} did ${workWords(run)}${when}${verdictWords(run)}.`
+  }
+  const ended = `${run.id} (${workWords(run)}) ended as ${run.state}${when}${whyWords(run)}`
+  // Whoever waited saw it end. Otherwise this event was decided before.
+  return reason === 'waited'
+    ? `Not done: ${ended}.`
+    : `Not done: this event is not new, and ${ended}. To do it again, give --rerun.`
+}
+
+function verdictWords({ verdict }: RunView): string {
+  return verdict === null || verdict === 'success' ? '' : ` (verdict: ${verdict})`
+}
+
+const whyMax = 200
+
+/** The first line of its error. */
+export function whyWords({ state, error }: RunView): string {
+  if (state === 'superseded') return ': a newer head took its place'
+  if (error === null) return ''
+  const [line = ''] = (error.text ?? '').split('\n', 1)
+  const text = line === '' ? error.code : `${error.code}: ${line}`
+  return `: ${printable(text.length > whyMax ? `${text.slice(0, whyMax)}…` : text).toWellFormed()}`
+}
+
+export function staleEvent({ run, run_key: runKey, reason }: ClaimedView): Ending {
+  const words =
+    'Not done: this event is out of date, because a newer head is known. The event of the newer ' +
+    'head leads to the work.'
+  return { exitCode: exitCodes.failed, outcome: run?.state ?? null, reason, words, runKey, run }
+}
+
+export function busy({ run, run_key: runKey, reason }: ClaimedView): Ending {
+  const words =
+    'Not done: another run of the same subject is active, and runs of this type are skipped ' +
+    "meanwhile (onNewer: 'skip')."
+  return { exitCode: exitCodes.failed, outcome: run?.state ?? null, reason, words, runKey, run }
+}
+
+/**
+ * The row was purged, and the claim says only that there is nothing to do. `isCertain`: such a
+ * claim starts the work again, unless it succeeded.
+ */
+export function purged({ run_key: runKey, reason }: ClaimedView, isCertain: boolean): Ending {
+  const words = isCertain
+    ? 'Nothing to do: this work succeeded before. Its run is past its retention.'
+    : 'Not done: this event is not new, and the run of this work is past its retention, so nobody ' +
+      'can say how it ended. To do the work again, give --rerun.'
+  const exitCode = isCertain ? exitCodes.fine : exitCodes.failed
+  return { exitCode, outcome: isCertain ? 'succeeded' : null, reason, words, runKey, run: null }
+}
+
+export function notWaitedFor(run: RunView): Ending {
+  const words = `Not waiting for ${run.id}, which does ${workWords(run)} now (--no-wait).`
+  return { ...ofRun(run, 'no-wait'), exitCode: exitCodes.fine, words }
+}
+
+export function notQueued(run: RunView): Ending {
+  const words =
+    `Not done: another run of ${printable(aboutText(run))} is active, and --no-wait does not ` +
+    'wait for its end.'
+  return { ...ofRun(run, 'queued'), exitCode: exitCodes.failed, words }
+}
+
+export const ofRun = (run: RunView, reason: string) => ({
+  outcome: run.state,
+  reason,
+  runKey: run.key,
+  run,
+})

@@ -1,0 +1,146 @@
+/** `holdfast exec`: claims the work, does it once, and ends with an exit code that says so. */
+import { hostname } from 'node:os'
+import { appendFileSync } from 'node:fs'
+import type { RunView } from '../../contract/runs.ts'
+import { connectionOf, textOf, type Parsed } from '../connection/connection.ts'
+import { serverClient } from '../connection/server-client.ts'
+import { exitCodes } from '../failure.ts'
+import { printNote } from '../output/fit-text.ts'
+import { doWork } from './do-work.ts'
+import { workWords, type Ending } from './ending.ts'
+import { getLease } from './get-lease.ts'
+import type { Insisting } from './insist.ts'
+import { exitCodeOfSignal, watchInterruption, type Interruption } from './interruption.ts'
+import { leaseMsOf } from './lease-length.ts'
+import type { RunAccess } from './run-access.ts'
+import { serverAccess } from './server-access.ts'
+import { wantedWork, type WantedWork } from './wanted-work.ts'
+import type { World } from '../world.ts'
+
+export async function exec(
+  world: World,
+  parsed: Parsed,
+  command: readonly string[],
+): Promise<number> {
+  const work = wantedWork(parsed, world)
+  const say = (words: string): void => printNote(world.terminal, `holdfast: ${words}\n`)
+  const interruption = watchInterruption(world)
+  try {
+    const { access, leaseMs } = await openAccess(world, parsed, work)
+    try {
+      const wait = parsed['wait'] !== false
+      const asked = { world, access, work, leaseMs, wait, command, interruption, say }
+      const ending = await claimAndWork(asked)
+      say(ending.words)
+      await publishRest(asked, ending)
+      report(world, parsed, ending)
+      return ending.exitCode
+    } finally {
+      await access.close()
+    }
+  } finally {
+    interruption.removeHandler()
+    await flush(world)
+  }
+}
+
+interface Asked {
+  readonly world: World
+  readonly access: RunAccess
+  readonly work: WantedWork
+  readonly leaseMs: number
+  readonly wait: boolean
+  readonly command: readonly string[]
+  readonly interruption: Interruption
+  readonly say: (words: string) => void
+}
+
+async function openAccess(world: World, parsed: Parsed, work: WantedWork) {
+  const connection = await connectionOf(world, parsed)
+  if (connection.kind === 'server') {
+    const client = serverClient(world, connection.url, connection.bearer)
+    return { access: serverAccess(client), leaseMs: leaseMsOf(world, textOf(parsed, 'leaseMs')) }
+  }
+  const { settings } = connection
+  const { openStoreAccess } = await import('./store-access.ts')
+  return { access: await openStoreAccess(world, settings, work), leaseMs: settings.leaseMs }
+}
+
+async function claimAndWork(asked: Asked): Promise<Ending> {
+  const { world, access, interruption, say } = asked
+  const { clock, scheduler, random } = world
+  const turn = await getLease({
+    ...asked,
+    ...{ clock, scheduler, random },
+    worker: `exec on ${hostname()}`,
+    interrupted: interruption.signal,
+  })
+  if ('ended' in turn) return turn.ended
+  if ('interrupted' in turn) return await interruptedWhileWaiting(asked, turn.interrupted)
+  const { held } = turn
+  say(`${held.run.id}: ${workWords(held.run)} (${held.reason}).`)
+  const insisting: Insisting = {
+    ...{ clock, scheduler },
+    onAway: () => say(`${access.place} does not answer; the result is stored when it is back …`),
+  }
+  return await doWork({ ...asked, held, insisting })
+}
+
+/** A run that this process queued has nobody else to do its work. */
+async function interruptedWhileWaiting(
+  { access, interruption }: Asked,
+  queued: RunView | null,
+): Promise<Ending> {
+  const run = queued === null ? null : await access.cancel(queued.id).catch(() => queued)
+  const stays = run !== null && run.state === 'pending'
+  const words = stays
+    ? `Interrupted while it waited. ${run.id} stays in its queue until somebody cancels it: ` +
+      `holdfast runs cancel ${run.id}`
+    : 'Interrupted while it waited.'
+  return {
+    exitCode: exitCodeOfSignal(interruption.name ?? 'SIGTERM'),
+    outcome: run?.state ?? null,
+    reason: 'interrupted',
+    words,
+    runKey: run?.key ?? '',
+    run,
+  }
+}
+
+async function publishRest({ access, interruption, say }: Asked, { run }: Ending): Promise<void> {
+  if (run === null) return
+  for (const words of await access.publishRest(run.id, interruption.signal)) say(words)
+}
+
+function report(world: World, parsed: Parsed, ending: Ending): void {
+  const { exitCode, outcome, reason, runKey, run } = ending
+  const summaryFile = world.env['GITHUB_STEP_SUMMARY'] ?? ''
+  if (summaryFile !== '' && run?.summary != null && exitCode !== exitCodes.unreachable) {
+    appendSummary(summaryFile, run.summary)
+  }
+  if (parsed['json'] !== true) return
+  const answer = { outcome, reason, run_id: run?.id ?? null, run_key: runKey, exit_code: exitCode }
+  world.terminal.out(`${JSON.stringify(answer)}\n`)
+}
+
+/** The page of the job on GitHub shows it. That it cannot be shown there changes nothing else. */
+function appendSummary(path: string, summary: string): void {
+  try {
+    appendFileSync(path, `${summary.trimEnd()}\n`)
+  } catch {
+    // The summary is stored with the run.
+  }
+}
+
+/** The process ends right after this, and what is still in its pipes would be lost. */
+async function flush({ inherited: { stdout, stderr } }: World): Promise<void> {
+  const written = [stdout, stderr].map(
+    (stream) =>
+      new Promise<void>((resolve) => {
+        if (stream.destroyed) return resolve()
+        stream.once('close', resolve)
+        stream.write('', () => resolve())
+      }),
+  )
+  await Promise.all(written)
+}

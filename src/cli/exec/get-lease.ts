@@ -1,0 +1,219 @@
+/**
+ * From the claim to a lease, or to the reason why there is nothing to do here.
+ *
+ *   claim ── should_process ──▶ held
+ *     │ ├─── queued, or a run that waits for a worker ──▶ leases that very run at its turn ──▶ held
+ *     │ ├─── somebody works on it ──▶ waits ──┬─ it ends ──▶ ended, by its state
+ *     │ │                                     └─ its lease was not renewed ──▶ claims again
+ *     │ └─── done, stale, busy ──▶ ended
+ *
+ * What must hold: the store alone decides who works. Waiting takes nothing away: a run is only
+ * claimed again, and the claim says whether its holder is lost.
+ */
+import type { Clock } from '../../clock.ts'
+import type { ClaimedView, RunView } from '../../contract/runs.ts'
+import type { Random } from '../../random.ts'
+import { delay, type Scheduler } from '../../scheduler.ts'
+import {
+  busy,
+  endedElsewhere,
+  notQueued,
+  notWaitedFor,
+  purged,
+  staleEvent,
+  workWords,
+  type Ending,
+} from './ending.ts'
+import { insist, type Insisting } from './insist.ts'
+import type { RunAccess } from './run-access.ts'
+import type { WantedWork } from './wanted-work.ts'
+
+export interface HeldLease {
+  readonly run: RunView
+  readonly leaseToken: string
+  readonly runToken: string
+  /** Why the work is to be done. */
+  readonly reason: string
+  /** When the lease was asked for, by the monotonic clock. It began then or later. */
+  readonly askedAtMs: number
+}
+
+export type Turn =
+  | { readonly held: HeldLease }
+  | { readonly ended: Ending }
+  | { readonly interrupted: RunView | null }
+
+export interface GetLeaseOptions {
+  readonly access: RunAccess
+  readonly work: WantedWork
+  readonly leaseMs: number
+  readonly wait: boolean
+  /** Names this machine to people. */
+  readonly worker: string
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly random: Random
+  readonly say: (words: string) => void
+  readonly interrupted: AbortSignal
+}
+
+/** A server that restarts is back in a few seconds. A wrong address stays wrong. */
+const firstAnswerMsMax = 10_000
+export const awayMsMax = 60_000
+const pollMs = 1000
+const leaseWaitMs = 10_000
+/** Between two claims of a run whose lease looks lost. */
+const claimAgainMsMax = 30_000
+
+export async function getLease(options: GetLeaseOptions): Promise<Turn> {
+  const waiting = new Waiting(options)
+  return await waiting.getTurn()
+}
+
+class Waiting {
+  readonly #options: GetLeaseOptions
+  readonly #insisting: Insisting
+  #said = ''
+  #isFirst = true
+  /** The lease that was last seen, and when it was first seen. */
+  #seen: { readonly expires: string | null; readonly atMs: number } = { expires: null, atMs: 0 }
+  #claimAgainMs = pollMs
+  #claimedAtMs = 0
+
+  constructor(options: GetLeaseOptions) {
+    this.#options = options
+    const { clock, scheduler, say, access } = options
+    const onAway = (): void => say(`${access.place} does not answer; trying again …`)
+    this.#insisting = { clock, scheduler, onAway }
+  }
+
+  async getTurn(): Promise<Turn> {
+    for (;;) {
+      const turn = await this.#claim()
+      if (turn !== 'again') return turn
+    }
+  }
+
+  async #claim(): Promise<Turn | 'again'> {
+    const { access, work, leaseMs, clock, interrupted } = this.#options
+    const key = this.#newKey()
+    const askedAtMs = (this.#claimedAtMs = clock.monotonicMs())
+    // Not given up by an interruption: whoever got the lease has to say that the work was not done.
+    const claimed = await insist(
+      () => access.claim(work, leaseMs, key),
+      this.#isFirst ? firstAnswerMsMax : awayMsMax,
+      this.#insisting,
+    )
+    this.#isFirst = false
+    const { run, lease, run_token: runToken, reason } = claimed
+    if (claimed.should_process && run !== null && lease !== null && runToken !== null) {
+      return { held: { run, leaseToken: lease.token, runToken, reason, askedAtMs } }
+    }
+    if (interrupted.aborted) return { interrupted: reason === 'queued' ? run : null }
+    return await this.#withoutLease(claimed)
+  }
+
+  async #withoutLease(claimed: ClaimedView): Promise<Turn | 'again'> {
+    const { run, reason } = claimed
+    const { wait, clock } = this.#options
+    if (reason === 'stale-event') return { ended: staleEvent(claimed) }
+    if (reason === 'busy') return { ended: busy(claimed) }
+    if (run === null) return { ended: purged(claimed, this.#isCertain()) }
+    if (!isActive(run)) return { ended: endedElsewhere(run, reason, clock.wallMs()) }
+    if (wait) return await this.#waitFor(run, reason)
+    if (reason === 'queued') return { ended: await this.#leaveQueue(run) }
+    const leased = run.state === 'pending' ? await this.#lease(run, 0, reason) : null
+    return leased ?? { ended: notWaitedFor(run) }
+  }
+
+  /** Without a time and with an action that makes heads, only work that succeeded is a duplicate. */
+  #isCertain(): boolean {
+    const { claim } = this.#options.work
+    return claim.event_at === undefined && claim.action === undefined
+  }
+
+  async #waitFor(first: RunView, reason: string): Promise<Turn | 'again'> {
+    const { access, clock, scheduler, interrupted } = this.#options
+    let run = first
+    for (;;) {
+      this.#sayWhy(run, reason)
+      if (run.state === 'pending') {
+        const leased = await this.#lease(run, leaseWaitMs, reason)
+        if (leased !== null) return leased
+      } else {
+        if (this.#looksLost(run)) return 'again'
+        await delay(scheduler, pollMs, interrupted)
+      }
+      if (interrupted.aborted) return { interrupted: reason === 'queued' ? run : null }
+      const { id } = run
+      run = await insist(() => access.run(id), awayMsMax, this.#insisting, interrupted)
+      if (!isActive(run)) return { ended: endedElsewhere(run, 'waited', clock.wallMs()) }
+    }
+  }
+
+  async #lease(run: RunView, waitMs: number, reason: string): Promise<Turn | null> {
+    const { access, leaseMs, worker, clock, interrupted } = this.#options
+    const key = this.#newKey()
+    const askedAtMs = clock.monotonicMs()
+    const request = { runId: run.id, worker, leaseMs, waitMs }
+    const leased = await insist(
+      () => access.lease(request, key, interrupted),
+      awayMsMax,
+      this.#insisting,
+      interrupted,
+    ).catch((error: unknown) => {
+      if (interrupted.aborted) return null
+      throw error
+    })
+    if (leased === null) return null
+    const { lease, run_token: runToken } = leased
+    const held = { run: leased.run, leaseToken: lease.token, runToken, askedAtMs }
+    return { held: { ...held, reason: reason === 'queued' ? reason : 'leased' } }
+  }
+
+  /**
+   * Whether to claim it again, because its holder may be lost. Clocks of two machines differ, so a
+   * lease that is not renewed for long counts as well, and no clock makes us ask too often.
+   */
+  #looksLost({ lease_expires_at: expires }: RunView): boolean {
+    const { clock, leaseMs } = this.#options
+    const now = clock.monotonicMs()
+    if (expires !== this.#seen.expires) {
+      this.#seen = { expires, atMs: now }
+      this.#claimAgainMs = pollMs
+    }
+    if (expires === null) return false
+    const isPast = clock.wallMs() >= Date.parse(expires)
+    const isOld = now - this.#seen.atMs >= 2 * leaseMs
+    if (!(isPast || isOld) || now - this.#claimedAtMs < this.#claimAgainMs) return false
+    this.#claimAgainMs = Math.min(2 * this.#claimAgainMs, claimAgainMsMax)
+    return true
+  }
+
+  /** The run would stay in the queue, and nobody would do its work. */
+  async #leaveQueue(run: RunView): Promise<Ending> {
+    const left = await this.#options.access.cancel(run.id).catch(() => run)
+    return notQueued(left)
+  }
+
+  #sayWhy(run: RunView, reason: string): void {
+    const { say } = this.#options
+    const isOwn = reason === 'queued' && run.state === 'pending'
+    const words = isOwn
+      ? `Waiting: ${run.id} (${workWords(run)}) is queued behind another run.`
+      : run.state === 'pending'
+        ? `Waiting: ${run.id} (${workWords(run)}) is pending.`
+        : `Waiting: somebody else does ${workWords(run)} now (${run.id}, attempt ${run.attempt}).`
+    if (words === this.#said) return
+    this.#said = words
+    say(words)
+  }
+
+  #newKey(): string {
+    return `exec-${this.#options.random.bytes(16).toString('hex')}`
+  }
+}
+
+function isActive({ state }: RunView): boolean {
+  return state === 'pending' || state === 'running' || state === 'waiting'
+}

@@ -1,0 +1,33 @@
+/** Repeats a call while the server or the store is away, for a limited time. */
+import type { Clock } from '../../clock.ts'
+import { delay, type Scheduler } from '../../scheduler.ts'
+import { isAway } from './run-access.ts'
+
+const retryMs = 1000
+
+export interface Insisting {
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  /** Says it once, when the first try has failed. */
+  readonly onAway: (error: unknown) => void
+}
+
+/** Rejects with the last error after `forMs`, or at once if the call was refused. */
+export async function insist<T>(
+  call: () => Promise<T>,
+  forMs: number,
+  { clock, scheduler, onAway }: Insisting,
+  signal?: AbortSignal,
+): Promise<T> {
+  const until = clock.monotonicMs() + forMs
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await call()
+    } catch (error) {
+      const isOver = clock.monotonicMs() >= until || signal?.aborted === true
+      if (!isAway(error) || isOver) throw error
+      if (tries === 1) onAway(error)
+      await delay(scheduler, retryMs, signal)
+    }
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * Runs the command until it ends, and stops it when it has to.
+ *
+ *   superseded, cancelled, lost, refused   SIGTERM, SIGKILL 5 s later
+ *   its lease cannot be renewed            SIGTERM before the lease ends, SIGKILL when it ends
+ *   its run was completed by itself        10 s to end, then the same
+ *   SIGINT, SIGTERM to `exec`              passed on, SIGKILL 5 s later; on a terminal the command
+ *                                          gets a Ctrl-C itself, and may go on if it chooses to
+ *   nobody can guard it                    SIGKILL
+ *
+ * What must hold: whatever happened first is the reason of its end. A later reason still stops it.
+ */
+import { killLeftOver } from '../../executors/command/kill-left-over.ts'
+import { killGraceMs } from '../../executors/command/commands.ts'
+import type { Watch } from '../../executors/command/watch.ts'
+import type { Cancel, Scheduler } from '../../scheduler.ts'
+import type { Inherited } from '../world.ts'
+import type { Interruption } from './interruption.ts'
+import type { KeptLease, Loss } from './keep-lease.ts'
+import {
+  startCommand,
+  type CommandToStart,
+  type ExecEnd,
+  type StartedCommand,
+} from './start-command.ts'
+
+export type Stop =
+  | { readonly by: 'loss'; readonly loss: Loss }
+  | { readonly by: 'interruption'; readonly signal: NodeJS.Signals }
+  | { readonly by: 'guard' }
+
+export interface CommandRun {
+  readonly end: ExecEnd
+  /** Null if it ended by itself. */
+  readonly stop: Stop | null
+}
+
+export interface RunCommandOptions {
+  readonly command: CommandToStart
+  readonly inherited: Inherited
+  readonly watch: Watch
+  readonly kept: KeptLease
+  readonly interruption: Interruption
+  readonly scheduler: Scheduler
+  readonly say: (words: string) => void
+}
+
+/** After its run was completed with its run token. */
+const afterCompletionMs = 10_000
+/** How long after its SIGKILL the guard is trusted to have sent it. */
+const guardPatienceMs = 2000
+
+export async function runCommand(options: RunCommandOptions): Promise<CommandRun> {
+  const { command, inherited, watch, kept, interruption, scheduler } = options
+  const started = startCommand(command, inherited, scheduler)
+  if (started.pid !== null) watch.started(started.pid, started.leadsGroup)
+  const stopper = new Stopper(options, started)
+  void kept.lost.then((loss) => stopper.lost(loss))
+  void watch.lost.then(() => stopper.unguarded())
+  interruption.onEach((name) => stopper.interrupted(name))
+  if (interruption.name !== null) stopper.interrupted(interruption.name)
+  const end = await started.ended
+  return { end, stop: stopper.ended() }
+}
+
+class Stopper {
+  readonly #options: RunCommandOptions
+  readonly #started: StartedCommand
+  #reason: Stop | null = null
+  #hasEnded = false
+  readonly #timers: Cancel[] = []
+
+  constructor(options: RunCommandOptions, started: StartedCommand) {
+    this.#options = options
+    this.#started = started
+  }
+
+  lost(loss: Loss): void {
+    if (this.#hasEnded) return
+    this.#reason ??= { by: 'loss', loss }
+    const { kept, say } = this.#options
+    if (loss.code === 'ended') {
+      say('The run was completed with its run token; the command has 10 s to end.')
+      this.#later(afterCompletionMs, () => this.#stop(killGraceMs))
+    } else {
+      say(`Stopping the command: ${loss.text}.`)
+      this.#stop(loss.code === 'away' ? Math.min(killGraceMs, kept.leftMs()) : killGraceMs)
+    }
+  }
+
+  interrupted(signal: NodeJS.Signals): void {
+    if (this.#hasEnded) return
+    this.#reason ??= { by: 'interruption', signal }
+    // Ctrl-C reaches everything in the foreground.
+    if (this.#options.inherited.isTerminal && signal === 'SIGINT') return
+    this.#started.signal(signal)
+    this.#later(killGraceMs, () => this.#stop(0))
+  }
+
+  unguarded(): void {
+    if (this.#hasEnded) return
+    this.#reason ??= { by: 'guard' }
+    const { watch, scheduler } = this.#options
+    const { pid, leadsGroup } = this.#started
+    this.#started.signal('SIGKILL')
+    const left = { pid: leadsGroup ? pid : null, marks: watch.marks }
+    void killLeftOver([left], [process.pid], scheduler)
+  }
+
+  ended(): Stop | null {
+    this.#hasEnded = true
+    for (const cancel of this.#timers) cancel()
+    return this.#reason
+  }
+
+  #stop(graceMs: number): void {
+    this.#options.watch.stop(graceMs)
+    this.#later(graceMs + guardPatienceMs, () => this.#started.signal('SIGKILL'))
+  }
+
+  #later(ms: number, task: () => void): void {
+    this.#timers.push(this.#options.scheduler.after(ms, task))
+  }
+}

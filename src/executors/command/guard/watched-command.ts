@@ -1,0 +1,113 @@
+/**
+ * A command that its node started itself, and that the guard only watches: on a terminal the
+ * command has to be in the foreground, and its output belongs to the node.
+ *
+ * What must hold:
+ * - It is watched before it is started. If the node is gone in between, its processes are found by
+ *   their environment, so they are looked for a while although nobody said that they exist.
+ * - The guard is not its parent, and never hears of its end. So a lone process is signalled only
+ *   until the node says that it has ended, and on Linux only if it carries the marks.
+ * - When its lease ends it is killed at once, because somebody else may already do the same work.
+ */
+import type { Cancel } from '../../../scheduler.ts'
+import {
+  groupIsAlive,
+  signalGroup,
+  signalProcess,
+  type KillSignal,
+  type Processes,
+} from '../processes.ts'
+import { Farewell, killPatienceMs, type FarewellTools } from './farewell.ts'
+import type { WatchCommand, WatchedStarted } from './messages.ts'
+
+/** A process that was just being started carries its marks after this time. */
+const appearsMs = 500
+
+export class WatchedCommand {
+  readonly #watch: WatchCommand
+  readonly #tools: FarewellTools
+  readonly #farewell: Farewell
+  #started: WatchedStarted | null = null
+  #hasExited = false
+  #cancelLease: Cancel = () => undefined
+  /** Since when its end is wanted. */
+  #stoppedAtMs = 0
+
+  constructor(watch: WatchCommand, tools: FarewellTools) {
+    this.#watch = watch
+    this.#tools = tools
+    this.#farewell = new Farewell(tools, (signal) => this.#signal(signal))
+    this.renew(watch.leaseMs)
+  }
+
+  started(started: WatchedStarted): void {
+    this.#started = started
+  }
+
+  exited(graceMs: number): void {
+    this.#hasExited = true
+    this.#cancelLease()
+    // An empty group is left alone from now on: its number may soon be another group's.
+    if (this.#started !== null && !groupIsAlive(this.#started.pid)) {
+      this.#started = { ...this.#started, leadsGroup: false }
+    }
+    this.stop(graceMs)
+  }
+
+  /** The lease lasts `leaseMs` from now. */
+  renew(leaseMs: number): void {
+    if (this.#hasExited) return
+    this.#cancelLease()
+    this.#cancelLease = this.#tools.scheduler.after(leaseMs, () => this.stop(0))
+  }
+
+  stop(graceMs: number): void {
+    if (!this.isStopping) this.#stoppedAtMs = this.#tools.clock.monotonicMs()
+    this.#farewell.begin(graceMs)
+  }
+
+  killGroup(): void {
+    this.#signal('SIGKILL')
+  }
+
+  /** On Linux a lone process is found by its marks, as all its children are. */
+  #signal(signal: KillSignal): void {
+    if (this.#started === null) return
+    const { pid, leadsGroup } = this.#started
+    if (leadsGroup) signalGroup(pid, signal)
+    else if (!this.#hasExited && process.platform !== 'linux') signalProcess(pid, signal)
+  }
+
+  get isStopping(): boolean {
+    return this.#farewell.overdueMs !== null
+  }
+
+  /** Signals what is left. Answers whether nothing is left, or nothing that can be ended. */
+  look(processes: Processes): boolean {
+    const { overdueMs } = this.#farewell
+    if (overdueMs === null) return false
+    const group = this.#started?.leadsGroup === true ? this.#started.pid : null
+    const strays = processes.strays(this.#watch.marks, group)
+    this.#farewell.signalStrays(strays)
+    const hasGroup = group !== null && processes.groupIsAlive(group)
+    if (hasGroup && overdueMs >= 0) signalGroup(group, 'SIGKILL')
+    const isGone = !hasGroup && strays.length === 0 && !this.#mayAppear()
+    if (!isGone && overdueMs < killPatienceMs) return false
+    this.#farewell.cancel()
+    this.#cancelLease()
+    return true
+  }
+
+  #mayAppear(): boolean {
+    if (this.#hasExited) return false
+    return this.#tools.clock.monotonicMs() - this.#stoppedAtMs < appearsMs
+  }
+
+  get id(): number {
+    return this.#watch.id
+  }
+
+  get folder(): string | null {
+    return this.#watch.folder
+  }
+}
