@@ -47,10 +47,15 @@ const commands: Readonly<Record<string, (word: string) => Promise<void> | void>>
   stop: async () => {
     await engine.stop()
     console.log('stopped')
+    input.off('close', endWithTest)
     input.close()
     process.stdin.destroy()
   },
 }
+
+// It does not outlive the test that started it.
+const endWithTest = (): never => process.exit(1)
+input.on('close', endWithTest)
 
 input.on('line', (line) => {
   const [command = '', word = ''] = line.split(' ')
