@@ -35,7 +35,8 @@ const programs: Readonly<Record<string, string>> = {
   'wait-for': 'while [ -e $PIDS -a ! -e $PIDS/$1 ]; do sleep 0.02; done',
   sleeper: 'mark $1; exec sleep 60',
   stubborn: 'trap "" TERM; mark $1; while [ -e $PIDS ]; do sleep 0.05; done',
-  polite: 'trap "mark got-term; exit 7" TERM; mark $1; wait-for never',
+  // It sleeps shortly, because a SIGTERM between the fork and the exec of a child may be lost.
+  polite: 'trap "mark got-term; exit 7" TERM; mark $1; while [ -e $PIDS ]; do sleep 0.05; done',
 }
 
 function installPrograms(): string {

@@ -88,6 +88,13 @@ async function decideHeld(client: Client): Promise<void> {
 
 const isActive = ({ state }: RunJson): boolean => ['pending', 'running', 'waiting'].includes(state)
 
+async function strikeUntil(storm: Storm, isOver: AbortSignal): Promise<void> {
+  for (let blow = 0; !isOver.aborted; blow++) {
+    await storm.strike(blow)
+    await pause(500)
+  }
+}
+
 it('every run ends, and no effect happens more often than its policy promises', async () => {
   const chance = seeded(seed)
   storm = new Storm({
@@ -98,13 +105,8 @@ it('every run ends, and no effect happens more often than its policy promises', 
   const client = storm.server?.admin
   if (client === undefined) throw new Error('there is no server')
 
-  let isOver = false
-  const striking = (async () => {
-    for (let blow = 0; !isOver; blow++) {
-      await storm?.strike(blow)
-      await pause(500)
-    }
-  })()
+  const isOver = new AbortController()
+  const striking = strikeUntil(storm, isOver.signal)
   const queueAway = storm.queueAway(20_000)
   for (let i = 0; i < runsInAll; i++) await claim(client, policies[i % 3] ?? '', `k${i}`)
   for (;;) {
@@ -112,7 +114,7 @@ it('every run ends, and no effect happens more often than its policy promises', 
     if (!(await list(client, '')).some(isActive)) break
     await pause(500)
   }
-  isOver = true
+  isOver.abort()
   await Promise.all([striking, queueAway])
 
   const runs = await list(client, '')

@@ -44,9 +44,11 @@ export const stepVerbs: Readonly<Record<string, Scenario>> = {
   'steps.act, with a late result': async (store, ask) => {
     const holder = await begun(store)
     await store.runs.cancel(holder.runId, 'operator', null)
-    const loss = await ask(() => holder.record('model').catch((error: Error) => error.message))
+    const loss = await ask(() =>
+      holder.record('model').catch((error: unknown) => (error as Error).message),
+    )
     const step = await store.steps.get(holder.runId, 'model')
-    return [String(loss).includes('was cancelled'), step?.state, step?.rev]
+    return [(loss as string).includes('was cancelled'), step?.state, step?.rev]
   },
   'steps.act, holding': async (store, ask) => {
     const holder = await begun(store)
