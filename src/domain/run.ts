@@ -15,7 +15,10 @@
  *   deadline; after the decision it is pending again, in the same attempt.
  */
 
+import type { Holder, LeaseGrant } from './lease-grant.ts'
 import type { ReportGroup } from './outbox/anchor-view.ts'
+
+export type * from './lease-grant.ts'
 
 export const runStates = [
   'pending',
@@ -40,12 +43,6 @@ export type Verdict = (typeof verdicts)[number]
 /** What happens to a run when a newer one of the same subject is claimed. */
 export const onNewerChoices = ['supersede', 'queue', 'skip'] as const
 export type OnNewer = (typeof onNewerChoices)[number]
-
-/**
- * Who holds the lease; it decides what happens when the lease is lost: see `sweep`. A `caller`
- * claimed the run, a `worker` leased it over HTTP, an `executor` is one of our own processes.
- */
-export type Holder = 'caller' | 'worker' | 'executor'
 
 /** How runs of a type are shown on GitHub. Null or empty: not shown there. */
 export interface Announcement {
@@ -100,10 +97,7 @@ export interface Run extends Announcement {
   readonly onNewer: OnNewer
   readonly attempt: number
   readonly round: number
-  /**
-   * The id of the audit row that last gave the run to somebody, or took it away: a claim, a lease, a
-   * release, a held step. Only grows.
-   */
+  /** The id of the audit row that last gave the run to somebody, or took it away. Only grows. */
   readonly fence: number
   /**
    * The fence of the claim that began this round. It is the version of what the round publishes.
@@ -175,30 +169,6 @@ export interface Moment {
   readonly now: number
   /** The recent ones, in the order of their ends. */
   readonly interruptions: readonly Interruption[]
-}
-
-export interface LeaseGrant {
-  /** Handed to the holder; only its hash is ever stored. */
-  readonly secret: string
-  readonly hash: string
-  readonly ms: number
-  readonly holder: Holder
-  readonly worker: string | null
-  readonly token?: LeaseToken | null
-  /** Secrets of earlier claims of this key whose answer never reached the claimer. */
-  readonly unanswered?: readonly LeaseSecret[]
-}
-
-export interface LeaseSecret {
-  readonly secret: string
-  readonly hash: string
-}
-
-/** The token a lease was obtained with: the lease does not outlive it. */
-export interface LeaseToken {
-  readonly id: string
-  /** Null when it does not end by itself. */
-  readonly until: number | null
 }
 
 const pastLeaseHashesKept = 16

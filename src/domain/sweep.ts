@@ -1,8 +1,8 @@
 /**
  * What happens to a run whose holder is silent. A run leased by a worker or executor goes back to
  * `pending` for the next one. A run claimed by an outside caller waits for the caller's next claim,
- * and fails with `worker_lost` after ten more leases. A run that waits for a person's decision about
- * a step has no holder; it fails with `step_unresolved` after a week.
+ * and fails with `worker_lost` after ten more leases. A run that waits for a person's decision
+ * about a step has no holder; it fails with `step_unresolved` after a week.
  */
 import { limitWords, measuredWords } from './duration.ts'
 import type { Moment, Run } from './run.ts'

@@ -1,7 +1,7 @@
 /** The verbs about steps and executors, as cases of `lost-commit-verbs.ts`. */
 import type { Store } from '../../../src/store.ts'
 import { grant, jobClaim, leaseMs, unique } from '../claims.ts'
-import { StepHolder } from '../steps/step-holder.ts'
+import { codeOf, StepHolder } from '../steps/step-holder.ts'
 import type { Scenario } from './verb-outcome.ts'
 
 async function holderOn(store: Store): Promise<StepHolder> {
@@ -44,11 +44,9 @@ export const stepVerbs: Readonly<Record<string, Scenario>> = {
   'steps.act, with a late result': async (store, ask) => {
     const holder = await begun(store)
     await store.runs.cancel(holder.runId, 'operator', null)
-    const loss = await ask(() =>
-      holder.record('model').catch((error: unknown) => (error as Error).message),
-    )
+    const loss = await ask(() => codeOf(holder.record('model')))
     const step = await store.steps.get(holder.runId, 'model')
-    return [(loss as string).includes('was cancelled'), step?.state, step?.rev]
+    return [loss, step?.state, step?.rev]
   },
   'steps.act, holding': async (store, ask) => {
     const holder = await begun(store)

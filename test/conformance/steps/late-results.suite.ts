@@ -1,7 +1,7 @@
 /**
  * Goal: a result that comes after its sender lost the run counts as long as nobody began the step
- * again, because the effect has happened and must not be repeated. Its sender learns the loss. After
- * a take-over, or from somebody who never held the run, a result changes nothing.
+ * again, because the effect has happened and must not be repeated. Its sender learns the loss.
+ * After a take-over, or from somebody who never held the run, a result changes nothing.
  */
 import { describe, expect, it } from 'vitest'
 import { TestSubject } from '../test-subject.ts'

@@ -136,7 +136,7 @@ export function steps(open: OpenStore): void {
     })
   })
 
-  it('lists the steps of a round in the order in which they were begun, without results', async () => {
+  it('lists the steps of a round in the order of their start, without results', async () => {
     const run = make()
     const holder = await run.first()
     for (const name of ['z', 'm', 'a']) {
