@@ -2,7 +2,7 @@ import { githubDeclarations } from '../channels/github-channels.ts'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openWorld, type World } from '../../test/conformance/world.ts'
 import { TestSubject } from '../../test/conformance/test-subject.ts'
-import { completion, leaseMs } from '../../test/conformance/claims.ts'
+import { completion, grant, leaseMs } from '../../test/conformance/claims.ts'
 import { noMetrics, type Metrics } from '../metrics.ts'
 import { openSqlite } from '../stores/open-sqlite.ts'
 import { measuredStore } from './measured-store.ts'
@@ -60,6 +60,18 @@ it('a lost lease is reported, by a claim and by the sweeper', async () => {
   world.clock.move(leaseMs)
   await world.store.runs.sweep(leased?.run.id ?? '')
   expect(counted.slice(3)).toEqual(['new', 'lost'])
+})
+
+it('runs that are taken over from executors are counted as lost', async () => {
+  const [again, failed] = [new TestSubject(world), new TestSubject(world, { attempts: 1 })]
+  for (const subject of [again, failed]) {
+    await subject.claim('a', { lease: null })
+    const grants = [grant({ holder: 'executor' })]
+    const request = { grants, leaseMs, type: subject.type, askedOnly: false, actor: 'executor' }
+    await world.store.runs.leaseMany(request)
+  }
+  await world.store.runs.takeOverExecutors()
+  expect(counted.toSorted()).toEqual(['failed', 'lost', 'lost', 'new', 'new'])
 })
 
 it('a verb that fails is timed and passes its error on; other calls are not timed', async () => {

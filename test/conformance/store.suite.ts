@@ -47,6 +47,7 @@ import { sharedOwnStatus } from './outbox/shared-own-status.suite.ts'
 import { stepHolders } from './steps/step-holders.suite.ts'
 import { stepLeases } from './steps/step-leases.suite.ts'
 import { steps } from './steps/steps.suite.ts'
+import { stepUpkeep } from './steps/step-upkeep.suite.ts'
 import { stepsInAnyOrder } from './steps/steps-any-order.suite.ts'
 import { unansweredClaims } from './runs/unanswered-claims.suite.ts'
 import { unattended } from './runs/unattended.suite.ts'
@@ -77,6 +78,7 @@ const parts = {
     describe('a held step', () => heldSteps(open))
     describe('leasing', () => stepLeases(open))
     describe('taking over executors', () => executors(open))
+    describe('upkeep of steps', () => stepUpkeep(open))
     describe('steps in any order', () => stepsInAnyOrder(open))
   },
   inbox(open: OpenStore) {
