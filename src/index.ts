@@ -32,7 +32,7 @@ export {
   StepNotDone,
   StepTimeoutError,
   StepUsageError,
-} from './executors/handler/step-errors.ts'
+} from './step-errors.ts'
 export type { RunGitHub } from './github/run-client.ts'
 export type { Log } from './log.ts'
 export type {

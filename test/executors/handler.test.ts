@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RunContext, RunHandler } from '../../src/run-handler.ts'
-import { StepNotDone } from '../../src/executors/handler/step-errors.ts'
+import { StepNotDone } from '../../src/step-errors.ts'
 import { workWorld, type WorkWorld, type WorkWorldOptions } from './work-world.ts'
 
 let world: WorkWorld | undefined

@@ -2,7 +2,7 @@
 import { stepPolicies, type StepPolicy } from '../../domain/step.ts'
 import type { StepOptions } from '../../run-handler.ts'
 import { didYouMeanOrAll } from '../../validation/nearest.ts'
-import { badOption, StepUsageError } from './step-errors.ts'
+import { badOption, StepUsageError } from '../../step-errors.ts'
 
 const nameForm = /^[A-Za-z0-9_.:-]{1,100}$/
 const known = ['inDoubt', 'confirm', 'retries', 'timeoutMs'] as const

@@ -1,5 +1,5 @@
 /** Errors of steps, for the handler that called `run.step`. */
-import { HoldfastError } from '../../errors.ts'
+import { HoldfastError } from './errors.ts'
 
 /**
  * Throw it in a step's function to say that nothing was done. A step with `inDoubt: 'confirm'` or
