@@ -1,6 +1,6 @@
 /**
- * What every process that works on a store opens first: the store, in the right mode, and the GitHub
- * that the settings name. The server and `holdfast worker` are built on it.
+ * What every process that works on a store opens first: the store, in the right mode, the engine,
+ * and the GitHub that the settings name. The server and `holdfast worker` are built on it.
  */
 import type { PublishingRules } from './domain/outbox/schedule.ts'
 import type { Engine } from './engine.ts'

@@ -27,12 +27,7 @@ export {
   StoreUnavailableError,
 } from './errors.ts'
 export { StopWork, type StopReason } from './executor.ts'
-export {
-  StepFailedError,
-  StepNotDone,
-  StepTimeoutError,
-  StepUsageError,
-} from './step-errors.ts'
+export { StepFailedError, StepNotDone, StepTimeoutError, StepUsageError } from './step-errors.ts'
 export type { RunGitHub } from './github/run-client.ts'
 export type { Log } from './log.ts'
 export type {

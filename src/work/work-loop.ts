@@ -6,7 +6,7 @@
  * late hint changes nothing but the time.
  *
  *   working ── stop ──▶ finishing ── all done ──▶ stopped
- *                          └── too long: work is told to stop, and its runs are released ──▶ stopped
+ *                          └── too long: work is stopped, and its runs are released ──▶ stopped
  */
 import { backgroundLoop, type BackgroundLoop } from '../background-loop.ts'
 import type { Clock } from '../clock.ts'

@@ -46,7 +46,7 @@ class Gates {
 const idOf = ({ run }: { readonly run: { readonly id: string } | null }): string => run?.id ?? ''
 
 describe('slots', () => {
-  it('never more than the concurrency, first come first served, and all end (scenario 56)', async () => {
+  it('never more than the concurrency, in order, and all end (scenario 56)', async () => {
     const gates = new Gates()
     world = await workWorld({ handlers: { job: gates.handler }, concurrency: 3 })
     const keys = Array.from({ length: 20 }, (_, i) => `k${i}`)
@@ -77,7 +77,7 @@ describe('slots', () => {
     expect((await world.ended(second)).state).toBe('succeeded')
   })
 
-  it('a run that a person asked for is not kept waiting by stuck ones (scenario 56)', async () => {
+  it('stuck runs do not keep one waiting that a person asked for (scenario 56)', async () => {
     const gates = new Gates()
     world = await workWorld({ handlers: { job: gates.handler }, concurrency: 1 })
     await world.claim('job', 'stuck')
@@ -92,7 +92,7 @@ describe('slots', () => {
 })
 
 describe('what stops a run', () => {
-  it('a cancel reaches the handler, and its later success changes nothing (scenario 64)', async () => {
+  it('a cancel reaches the handler, whose success changes nothing (scenario 64)', async () => {
     const stopped = Promise.withResolvers<unknown>()
     world = await workWorld({
       handlers: {
@@ -136,7 +136,7 @@ describe('what stops a run', () => {
     ])
   })
 
-  it('a function that never settles fails at its timeout, and its slot is free again (scenario 57)', async () => {
+  it('a function that never settles times out and frees its slot (scenario 57)', async () => {
     let calls = 0
     const late = Promise.withResolvers<undefined>()
     const stuck: string[] = []
@@ -174,7 +174,7 @@ describe('stopping', () => {
     expect((await world.store.runs.get(other))?.state).toBe('pending')
   })
 
-  it('gives back what does not finish in time, without counting an attempt (scenario 63)', async () => {
+  it('gives back what does not finish in time, uncounted (scenario 63)', async () => {
     const gates = new Gates()
     world = await workWorld({ handlers: { job: gates.handler } })
     const id = idOf(await world.claim('job', 'a'))

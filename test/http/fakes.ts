@@ -116,6 +116,11 @@ export function makeFakes(): Fakes {
 
 type State = Omit<Fakes, 'runs' | 'intake' | 'store' | 'auditFeed' | 'githubTokens'>
 
+const noExecutor: Pick<Runs, 'leaseMany' | 'untilLost'> = {
+  leaseMany: () => Promise.resolve([]),
+  untilLost: () => Promise.resolve(),
+}
+
 function fakeRuns(state: State): Runs {
   const change = (verb: string, request: unknown, actor: string, once?: IdempotencyKey): void => {
     if (state.failure !== null) throw state.failure
@@ -150,8 +155,7 @@ function fakeRuns(state: State): Runs {
         ? null
         : { run: theRun, lease, runToken: token, steps: [theStep] }
     },
-    leaseMany: () => Promise.resolve([]),
-    untilLost: () => Promise.resolve(),
+    ...noExecutor,
     async heartbeat(request, actor, once) {
       find(request.runId)
       change('heartbeat', request, actor, once)

@@ -44,7 +44,7 @@ const bans: readonly Ban[] = [
     names: ['fetch'],
     // The entry points, which pass the real network to everything else.
     homes: [
-      ...['src/compose.ts', 'src/cli/main.ts', 'src/simulator/index.ts'],
+      ...['src/connect.ts', 'src/cli/main.ts', 'src/simulator/index.ts'],
       'src/library/github-access.ts',
     ],
     instead: 'take the connection as an argument',

@@ -78,6 +78,7 @@ async function execute(
   const running = options.commands.run({
     ...{ runId: run.id, command: config.command, cwd: options.folder, env, secrets },
     leaseMs: held.liveMs(),
+    folder: files.folder,
   })
   held.onRenewed(() => running.renew(held.liveMs()))
   stopWithRun(held, running, options.scheduler)

@@ -1,16 +1,15 @@
 /** Checks the arguments of `run.step`, so that a misspelt option is not ignored. */
-import { stepPolicies, type StepPolicy } from '../../domain/step.ts'
+import { stepNameForm, stepPolicies, type StepPolicy } from '../../domain/step.ts'
 import type { StepOptions } from '../../run-handler.ts'
 import { didYouMeanOrAll } from '../../validation/nearest.ts'
 import { badOption, StepUsageError } from '../../step-errors.ts'
 
-const nameForm = /^[A-Za-z0-9_.:-]{1,100}$/
 const known = ['inDoubt', 'confirm', 'retries', 'timeoutMs'] as const
 const retriesMax = 100
 const timeoutMsMax = 2_147_483_647
 
 export function checkStepName(name: unknown): void {
-  if (typeof name === 'string' && nameForm.test(name)) return
+  if (typeof name === 'string' && stepNameForm.test(name)) return
   throw new StepUsageError('step_name', `a step cannot have the name ${JSON.stringify(name)}`, {
     hint: 'Use 1 to 100 letters, digits, underscores, dots, colons or hyphens.',
   })

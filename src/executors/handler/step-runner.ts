@@ -24,7 +24,8 @@ import { textOf } from '../../work/failed-by.ts'
 import { callStep, type CallResult } from './call-step.ts'
 import { askConfirm } from './ask-confirm.ts'
 import { checkStepOptions, checkStepName } from './step-options.ts'
-import { nested, StepFailedError, StepNotDone, StepTimeoutError, usedTwice } from '../../step-errors.ts'
+import { nested, StepFailedError, StepNotDone } from '../../step-errors.ts'
+import { StepTimeoutError, usedTwice } from '../../step-errors.ts'
 import { BadStepResult, resultText } from './step-result.ts'
 
 const storeRetryMs = 1000

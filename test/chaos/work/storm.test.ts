@@ -1,7 +1,7 @@
 /**
  * Goal: whatever is killed, stopped, emptied or restarted, every run ends, and an effect happens as
  * often as its step's policy promises.
- * Method: a server and two workers in real processes, on a PostgreSQL and a Redis of their own. This
+ * Method: a server and two workers in real processes, on their own PostgreSQL and Redis. This
  * process counts the effects by step key, and decides about held steps as an operator would.
  */
 import { mkdtempSync, rmSync } from 'node:fs'

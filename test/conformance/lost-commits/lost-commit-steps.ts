@@ -1,6 +1,6 @@
-/** The verbs about steps and executors, as cases of `lost-commit-verbs.ts`. */
+/** The verbs about steps, executors and what runs use, as cases of `lost-commit-verbs.ts`. */
 import type { Store } from '../../../src/store.ts'
-import { grant, jobClaim, leaseMs, unique } from '../claims.ts'
+import { grant, jobClaim, leaseMs, tokenNote, unique } from '../claims.ts'
 import { codeOf, StepHolder } from '../steps/step-holder.ts'
 import type { Scenario } from './verb-outcome.ts'
 
@@ -58,6 +58,15 @@ export const stepVerbs: Readonly<Record<string, Scenario>> = {
     await holder.hold('model')
     const request = { runId: holder.runId, name: 'model', actor: 'operator' }
     return await ask(() => store.steps.decide({ ...request, decision: { do: 'repeat' } }, null))
+  },
+  'runs.noteGitHubToken': async (store, ask) => {
+    const key = unique('job')
+    const held = await store.runs.claim(jobClaim(key, key), null)
+    await ask(() => store.runs.noteGitHubToken(tokenNote(held)))
+  },
+  'runs.noteCommandEnd': async (store, ask) => {
+    const { runId } = await holderOn(store)
+    await ask(() => store.runs.noteCommandEnd(runId, 'executor', { exit_code: 1 }))
   },
   'runs.leaseMany': async (store, ask) => await ask(await leaseMany(store, 'many')),
   'runs.takeOverExecutors': async (store, ask) => {

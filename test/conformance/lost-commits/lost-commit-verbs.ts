@@ -5,14 +5,7 @@
 import { allRights } from '../../../src/channels/github-channels.ts'
 import type { IdempotencyKey, Store } from '../../../src/store.ts'
 import { unannounced, type Run } from '../../../src/domain/run.ts'
-import {
-  completion,
-  holderOf,
-  leaseRequest,
-  policy,
-  pullRequestClaim,
-  tokenNote,
-} from '../claims.ts'
+import { completion, holderOf, leaseRequest, policy, pullRequestClaim } from '../claims.ts'
 import { announced, ManualPublisher, sentEnd } from '../outbox/manual-publisher.ts'
 import { stepVerbs } from './lost-commit-steps.ts'
 import type { Scenario } from './verb-outcome.ts'
@@ -147,10 +140,6 @@ const otherVerbs: Scenarios = {
     const held = await store.runs.claim(claimAt(nextPull()), null)
     const report = { ...holderOf(held), text: 'half way' }
     return await ask(() => store.runs.reportStatus(report, null))
-  },
-  'runs.noteGitHubToken': async (store, ask) => {
-    const held = await store.runs.claim(claimAt(nextPull()), null)
-    await ask(() => store.runs.noteGitHubToken(tokenNote(held)))
   },
   'runs.cancel': async (store, ask) => {
     const { run } = await pending(store)
