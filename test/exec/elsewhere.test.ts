@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { at, sha, type Body } from '../scenarios/client.ts'
 import { databases } from '../scenarios/server-data.ts'
 import type { Command } from '../scenarios/server.ts'
-import { until } from '../scenarios/until.ts'
 import { answerOf, ExecWorld, newJob, pullRequest } from './exec-world.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -60,15 +59,7 @@ function newPull() {
   return { claim, flags, event }
 }
 
-/** Resolves when `exec` says that it waits. */
-async function untilWaiting(command: Command): Promise<void> {
-  let said = ''
-  command.child.stderr?.on('data', (text) => (said += String(text)))
-  await until(
-    async () => said,
-    (words) => words.includes('Waiting:'),
-  )
-}
+const untilWaiting = (command: Command): Promise<string> => command.said(/(Waiting:)/)
 
 describe('work that has ended', () => {
   it('and succeeded is green, and is not done again', async () => {

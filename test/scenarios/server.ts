@@ -63,12 +63,21 @@ export class Command {
 
   /** What the pattern captures on standard output, as soon as it is printed. */
   async printed(pattern: RegExp): Promise<string> {
+    return await this.#shown(pattern, 'stdout')
+  }
+
+  /** The same on standard error. */
+  async said(pattern: RegExp): Promise<string> {
+    return await this.#shown(pattern, 'stderr')
+  }
+
+  async #shown(pattern: RegExp, stream: 'stdout' | 'stderr'): Promise<string> {
     const found = Promise.withResolvers<string>()
     const look = (): void => {
-      const match = pattern.exec(this.#stdout)
+      const match = pattern.exec(stream === 'stdout' ? this.#stdout : this.#stderr)
       if (match !== null) found.resolve(match[1] ?? '')
     }
-    this.child.stdout?.on('data', look)
+    this.child[stream]?.on('data', look)
     look()
     const ended = this.ended.then(({ stderr }) => {
       throw new Error(`it ended without printing ${pattern.source}\n${stderr}`)

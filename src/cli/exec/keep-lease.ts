@@ -89,11 +89,12 @@ class Keeper implements KeptLease {
     const { access, held, leaseMs, clock, scheduler } = this.#options
     const { signal } = this.#stop
     const waitMs = Math.min(Math.floor(leaseMs / 3), waitMsMax)
-    const request = { runId: held.run.id, leaseToken: held.leaseToken, leaseMs, waitMs }
+    const request = { runId: held.run.id, leaseToken: held.leaseToken, leaseMs }
     while (!signal.aborted) {
       const askedAtMs = clock.monotonicMs()
       try {
-        await access.heartbeat(request, signal)
+        // After an absence the answer must not wait: the lease may be about to end.
+        await access.heartbeat({ ...request, waitMs: this.#isAway ? 0 : waitMs }, signal)
         this.#renewed(askedAtMs)
       } catch (error) {
         if (signal.aborted) return
@@ -120,7 +121,7 @@ class Keeper implements KeptLease {
     this.#cancelEnd()
     const farewellMs = Math.min(farewellMsMax, leaseMs / 6)
     this.#cancelEnd = scheduler.after(Math.max(0, this.leftMs() - farewellMs), () => {
-      this.#lose({ code: 'away', text: `${this.#options.access.place} could not be reached` })
+      this.#lose({ code: 'away', text: 'its lease could not be renewed in time' })
     })
   }
 

@@ -109,7 +109,7 @@ async function endAs(
   } catch (error) {
     if (isAway(error)) return notStored(run, exitCode, access.place)
     if (!(error instanceof HoldfastError)) throw error
-    return refusedEnding(await latest(run, access), error)
+    return refusedEnding((await latest(run, access)) ?? run, error)
   }
 }
 
@@ -152,14 +152,8 @@ async function afterLoss(
   { access, held }: StoreEndOptions,
 ): Promise<Ending> {
   const { code } = loss
-  if (code === 'away') {
-    const words =
-      `Stopped, because its lease ended and ${access.place} could not be reached. The next claim ` +
-      'does the work again.'
-    const lost = { ...ofRun(held.run, 'unreachable'), outcome: null }
-    return { ...lost, exitCode: exitCodes.unreachable, words }
-  }
   const run = await latest(held.run, access)
+  if (run === null) return unreachable(held.run, access.place)
   if (code === 'ended') {
     const exitCode = end.exitCode === null ? exitCodeOf(run) : end.exitCode || exitCodeOf(run)
     const words = `The run was completed with its run token: ${run.state}${whyWords(run)}.`
@@ -168,11 +162,20 @@ async function afterLoss(
   // A run that took too long, or was given up, says so.
   const why = run.state === 'failed' ? whyWords(run) : ''
   const words = `Stopped: ${printable(loss.text)}${why}.`
-  const reason = code.replaceAll('_', '-')
+  // It is back, but the lease had ended, or this process was stopped for too long.
+  const reason = code === 'away' ? 'lease-lost' : code.replaceAll('_', '-')
   return { ...ofRun(run, reason), exitCode: exitCodes.failed, words }
 }
 
-/** The run as it is now, or as it was when nobody answers. */
-function latest(run: RunView, access: RunAccess): Promise<RunView> {
-  return access.run(run.id).catch(() => run)
+/** The run as it is now. Null if nobody answers. */
+function latest(run: RunView, access: RunAccess): Promise<RunView | null> {
+  return access.run(run.id).catch(() => null)
+}
+
+function unreachable(run: RunView, place: string): Ending {
+  const words =
+    `Stopped, and nobody can say how ${run.id} goes on, because ${place} could not be reached. ` +
+    'When its lease has ended, the next claim does the work again.'
+  const lost = { ...ofRun(run, 'unreachable'), outcome: null }
+  return { ...lost, exitCode: exitCodes.unreachable, words }
 }
