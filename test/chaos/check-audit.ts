@@ -18,6 +18,8 @@ const active = new Set(['pending', 'running', 'waiting'])
 const endings = new Set(['succeeded', 'failed', 'skipped'])
 const againReasons = new Set(['rerun', 'retry', 'returned'])
 const firstReasons = new Set(['new', 'superseded-prior', 'queued'])
+/** Rows about a run that do not change it. */
+const withoutChange = new Set(['claim_skipped', 'head_verified', 'command_ended'])
 
 export function checkAudit(tables: Tables): string[] {
   const replay = new Replay(tables)
@@ -57,9 +59,11 @@ class Replay {
     if (kind === 'skipped' && run === undefined) {
       return { state: 'skipped', holder: null, round: 1, attempt: 1, fence: line.id }
     }
-    if (!line.type.startsWith('run.') || kind === 'claim_skipped' || kind === 'head_verified') {
-      return null
+    const afterStep = line.data['run_state'] as string | undefined
+    if (afterStep !== undefined && run !== undefined) {
+      return { ...run, state: afterStep, holder: null, fence: line.id }
     }
+    if (!line.type.startsWith('run.') || withoutChange.has(kind)) return null
     if (run === undefined) {
       this.#say(line, 'comes before its run was claimed')
       return null
