@@ -96,7 +96,11 @@ the file can be claimed too; remote workers execute it, with the defaults.
 - \`by\`: lowest role that the sender needs in the repository: \`read\`, \`triage\`, \`write\`,
   \`maintain\` or \`admin\`. Holdfast asks GitHub for the role
 - \`own\`: whether pull requests of Holdfast's own account start a run (default \`false\`)
-- \`run\`: \`'remote'\`, the default: workers lease its runs over HTTP
+- \`run\`: who executes its runs: a function, \`{ command: [...], env: [...] }\`, or \`'remote'\`
+  (default), where workers lease them over HTTP. See
+  [Let Holdfast execute runs](../guides/executing.md)
+- \`concurrency\`: how many of its runs one process executes at a time (default 4). A higher
+  number finishes a backlog sooner, but needs more memory
 - \`timeoutMs\`: how many milliseconds one worker may work on a run (default 3600000); then the
   run fails
 - \`pendingTimeoutMs\`: how many milliseconds a run may wait for a worker (default 3600000); then
