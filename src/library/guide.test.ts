@@ -88,7 +88,9 @@ test.each(['holdfast.config.mts', 'bot.mts'])(
 
 describe('the table of conflicts', () => {
   /** Codes of operator commands, and of an answer that a run's own delivery never gets. */
-  const outOfReach = ['already_sent', 'key_differs', 'not_active', 'not_published']
+  const outOfReach = [
+    ...['already_sent', 'key_differs', 'not_active', 'not_published', 'step_not_held'],
+  ]
   const losses = { superseded: 1, cancelled: 1, ended: 1, lease_lost: 1 } as const
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const made = globSync('src/{library,runs,stores}/**/*.ts', {
