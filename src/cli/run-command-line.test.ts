@@ -58,7 +58,7 @@ describe('wrong usage', () => {
     ['runs --state sucess', 'or superseded. Did you mean "succeeded"?'],
     ['serve --log-level warning', 'Did you mean "warn"?'],
     ['token create --scope work', 'bot:CHANNEL. Did you mean "worker"?'],
-    ['foo', 'Unknown command "foo". Commands: serve, runs,'],
+    ['foo', 'Unknown command "foo". Commands: serve, worker, exec, runs,'],
     ['serve --prot 1', 'Unknown option "--prot". Did you mean "--port"?'],
     ['serve --prot=1', 'Unknown option "--prot". Did you mean "--port"?'],
     ['serve --lease 5', 'Did you mean "--lease-ms"?'],

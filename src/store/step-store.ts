@@ -14,7 +14,10 @@ export interface StepStore {
   act(request: StepRequest): Promise<StepAnswer>
   /** A person's decision about a held step. The run is pending again after it. */
   decide(request: DecideStepRequest, idempotencyKey: IdempotencyKey | null): Promise<DecidedStep>
-  /** In the order in which they were begun; without results. `round` null: the present round. */
+  /**
+   * In the order in which they were begun; without results, and at most 1,000. `round` null: the
+   * present round.
+   */
   list(runId: string, round: number | null): Promise<readonly Step[]>
   /** Of the present round. */
   get(runId: string, name: string): Promise<Step | null>

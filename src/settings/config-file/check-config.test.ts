@@ -183,18 +183,33 @@ describe('what it says', () => {
       '{ webhookSecret: 1 }',
       'the default export has the unknown key "webhookSecret". Known keys: host, port,',
     ],
-    ["{ runs: { review: { run: 'local' } } }", `runs.review.run is "local" but must be 'remote'`],
     [
-      '{ runs: { review: { run: async () => {} } } }',
-      "runs.review.run is a function but must be 'remote': this version does not execute runs",
+      "{ runs: { review: { run: 'local' } } }",
+      `runs.review.run is "local" but must be a function, { command: [...] } or 'remote'`,
     ],
     [
-      "{ runs: { review: { run: { command: ['a'] } } } }",
-      "runs.review.run is an object but must be 'remote': this version does not execute runs",
+      '{ runs: { review: { run: { command: [] } } } }',
+      'runs.review.run.command is a list but must name a program',
     ],
     [
-      '{ runs: { review: { concurrency: 4 } } }',
-      'runs.review has the key "concurrency", which this version does not support: ',
+      "{ runs: { review: { run: { command: 'make' } } } }",
+      'runs.review.run.command is "make" but must be a list',
+    ],
+    [
+      "{ runs: { review: { run: { comand: ['a'] } } } }",
+      'runs.review.run has the unknown key "comand". Did you mean "command"?',
+    ],
+    [
+      "{ runs: { review: { run: { command: ['a'], env: ['A-B'] } } } }",
+      'runs.review.run.env[0] is "A-B" but must be the name of an environment variable',
+    ],
+    [
+      "{ runs: { review: { run: { command: ['a'], env: ['HOLDFAST_ADMIN_TOKEN'] } } } }",
+      'runs.review.run.env[0] is a variable of Holdfast itself',
+    ],
+    [
+      '{ runs: { review: { concurrency: 0 } } }',
+      'runs.review.concurrency is 0 but must be a whole number from 1 to 1000',
     ],
     ['{ tasks: {} }', 'the default export has the key "tasks", which this version does not'],
     ['{ notify: [] }', 'the default export has the key "notify", which this version does not'],
@@ -251,7 +266,7 @@ describe('what it says', () => {
     const { message } = await errorOf(
       loadText(`export default { runs: { a: { run: '${token}' } } }`),
     )
-    expect(message).toContain('runs.a.run is "ghp_(hidden)" but must be \'remote\'')
+    expect(message).toContain('runs.a.run is "ghp_(hidden)" but must be a function')
   })
 
   test.each([

@@ -96,6 +96,8 @@ describe('types', () => {
         timeoutMs: 3_600_000,
         pendingTimeoutMs: 3_600_000,
         attempts: 3,
+        run: 'remote',
+        concurrency: 4,
         onNewer: null,
         publish: {
           channels: [...defaultRights.channels],
