@@ -30,9 +30,9 @@ export async function exec(
     try {
       const wait = parsed['wait'] !== false
       const asked = { world, access, work, leaseMs, wait, command, interruption, say }
-      const ending = await claimAndWork(asked)
+      const { ending, publishes } = await claimAndWork(asked)
       say(ending.words)
-      await publishRest(asked, ending)
+      if (publishes) await publishRest(asked, ending)
       report(world, parsed, ending)
       return ending.exitCode
     } finally {
@@ -66,7 +66,13 @@ async function openAccess(world: World, parsed: Parsed, work: WantedWork) {
   return { access: await openStoreAccess(world, settings, work), leaseMs: settings.leaseMs }
 }
 
-async function claimAndWork(asked: Asked): Promise<Ending> {
+/** `publishes`: the claim or the work changed what the run shows on GitHub. */
+interface Answer {
+  readonly ending: Ending
+  readonly publishes: boolean
+}
+
+async function claimAndWork(asked: Asked): Promise<Answer> {
   const { world, access, interruption, say } = asked
   const { clock, scheduler, random } = world
   const turn = await getLease({
@@ -75,15 +81,18 @@ async function claimAndWork(asked: Asked): Promise<Ending> {
     worker: `exec on ${hostname()}`,
     interrupted: interruption.signal,
   })
-  if ('ended' in turn) return turn.ended
-  if ('interrupted' in turn) return await interruptedWhileWaiting(asked, turn.interrupted)
+  if ('ended' in turn) return { ending: turn.ended, publishes: turn.ended.reason === 'restored' }
+  if ('interrupted' in turn) {
+    const ending = await interruptedWhileWaiting(asked, turn.interrupted)
+    return { ending, publishes: false }
+  }
   const { held } = turn
   say(`${held.run.id}: ${workWords(held.run)} (${held.reason}).`)
   const insisting: Insisting = {
     ...{ clock, scheduler },
     onAway: () => say(`${access.place} does not answer; the result is stored when it is back …`),
   }
-  return await doWork({ ...asked, held, insisting })
+  return { ending: await doWork({ ...asked, held, insisting }), publishes: true }
 }
 
 /** A run that this process queued has nobody else to do its work. */

@@ -85,23 +85,29 @@ class Keeper implements KeptLease {
     this.#cancelEnd()
   }
 
+  /**
+   * Renews, then waits for news, and so on. A long-poll renews too, but says so only at its end: if
+   * the server is lost meanwhile, the short call before it counts.
+   */
   async #keep(): Promise<void> {
     const { access, held, leaseMs, clock, scheduler } = this.#options
     const { signal } = this.#stop
-    const waitMs = Math.min(Math.floor(leaseMs / 3), waitMsMax)
+    const longMs = Math.min(Math.floor(leaseMs / 3), waitMsMax)
     const request = { runId: held.run.id, leaseToken: held.leaseToken, leaseMs }
+    let waitMs = 0
     while (!signal.aborted) {
       const askedAtMs = clock.monotonicMs()
       try {
-        // After an absence the answer must not wait: the lease may be about to end.
-        await access.heartbeat({ ...request, waitMs: this.#isAway ? 0 : waitMs }, signal)
+        await access.heartbeat({ ...request, waitMs }, signal)
         this.#renewed(askedAtMs)
+        waitMs = waitMs === 0 ? longMs : 0
       } catch (error) {
         if (signal.aborted) return
         const loss = lossOf(error)
         if (loss !== null) return this.#lose(loss)
         this.#sayAway()
-        await delay(scheduler, Math.min(retryMs, waitMs), signal)
+        waitMs = 0
+        await delay(scheduler, Math.min(retryMs, longMs), signal)
       }
     }
   }

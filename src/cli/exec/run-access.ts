@@ -27,7 +27,10 @@ export interface RunAccess {
    * then on, what the run publishes is also sent from here, if nobody else does it.
    */
   open(run: RunView): Promise<string>
-  /** After the run's end. Sends what it still has to publish, and says what is left. */
+  /**
+   * After the run's end. Sends what it still has to publish, and says what is left. Also for a run
+   * whose result a claim has restored.
+   */
   publishRest(runId: string, signal: AbortSignal): Promise<readonly string[]>
   close(): Promise<void>
 }

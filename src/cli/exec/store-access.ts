@@ -86,6 +86,7 @@ function accessOn(
     },
     async publishRest(runId, signal) {
       if (standalone.publishedBy === 'nobody' || standalone.publishedBy === 'server') return []
+      if (door === null) standalone.publishFor(runId)
       return leftWords(standalone, runId, await standalone.published(runId, publishMsMax, signal))
     },
     async close() {
@@ -101,7 +102,7 @@ function leftWords(
   left: readonly Delivery[],
 ): readonly string[] {
   if (left.length === 0) return []
-  const channels = [...new Set(left.map(({ channel }) => channel))].join(', ')
+  const channels = [...new Set(left.map(({ channel }) => channel))].toSorted().join(', ')
   const what = `${left.length === 1 ? '1 delivery is' : `${left.length} deliveries are`} open`
   const why =
     publishedBy === 'next-server'

@@ -1,0 +1,144 @@
+/** Goal: a lost answer, a clock that differs and a purged run lead to no second work and no lie. */
+import { beforeEach, describe, expect, it } from 'vitest'
+import { seededChance } from '../../../test/seed.ts'
+import type { ClaimedView, RunView } from '../../contract/runs.ts'
+import { StoreUnavailableError } from '../../errors.ts'
+import { VirtualTime } from '../../simulation/virtual-time.ts'
+import { UnreachableError } from '../failure.ts'
+import { getLease, type Turn } from './get-lease.ts'
+import type { RunAccess } from './run-access.ts'
+import type { WantedWork } from './wanted-work.ts'
+
+const leaseMs = 60_000
+const startedAt = Date.UTC(2026, 0, 31, 12)
+const run = (over: Partial<RunView> = {}): RunView =>
+  ({
+    id: 'run_1',
+    key: 'k',
+    type: 'build',
+    subject: 'k',
+    repo: null,
+    state: 'running',
+    ...over,
+  }) as RunView
+const granted = (): ClaimedView => ({
+  ...{ should_process: true, reason: 'new', run_key: 'k', superseded_run_keys: [] },
+  run: run(),
+  lease: { token: 'hfl_1', expires_at: '' },
+  run_token: 'hfr_run_1.secret',
+})
+const skipped = (over: Partial<ClaimedView> = {}): ClaimedView => ({
+  ...granted(),
+  ...{ should_process: false, reason: 'duplicate', lease: null, run_token: null },
+  ...over,
+})
+
+let time: VirtualTime
+let keys: string[]
+let said: string[]
+let turn: Turn | null
+let error: unknown
+
+beforeEach(() => {
+  time = new VirtualTime(startedAt)
+  keys = []
+  said = []
+  turn = null
+  error = null
+})
+
+/** `claims` are the answers to one claim after the other; the last one is repeated. */
+function begin(claims: readonly (ClaimedView | Error)[], shown?: () => RunView, claim = {}): void {
+  const access = {
+    place: 'the server',
+    claim: (_work, _ms, key) => {
+      keys.push(key)
+      const answer = claims[Math.min(keys.length, claims.length) - 1]!
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)
+    },
+    run: async () => shown?.() ?? run(),
+  } as Pick<RunAccess, 'place' | 'claim' | 'run'> as RunAccess
+  getLease({
+    ...{ access, leaseMs, wait: true, worker: 'me', clock: time, scheduler: time },
+    work: { sent: {}, claim: { key: 'k', type: 'build', ...claim } } as WantedWork,
+    random: seededChance(),
+    say: (words) => said.push(words),
+    interrupted: new AbortController().signal,
+  }).then(
+    (got) => (turn = got),
+    (thrown: unknown) => (error = thrown),
+  )
+}
+
+const away = (): Error => new UnreachableError('unreachable', 'no answer')
+
+describe('a claim without an answer', () => {
+  it('is repeated with the same key, so that it gets the lease that it may already have', async () => {
+    begin([away(), new StoreUnavailableError('store_unavailable', 'away'), granted()])
+    await time.pass(5000)
+    expect(new Set(keys).size).toBe(1)
+    expect(keys).toHaveLength(3)
+    expect(said).toEqual(['the server does not answer; trying again …'])
+    // The lease counts from the first try, which may have been the one that was granted.
+    expect(turn).toMatchObject({ held: { runToken: 'hfr_run_1.secret', askedAtMs: 0 } })
+  })
+
+  it('is given up after ten seconds', async () => {
+    begin([away()])
+    await time.pass(9000)
+    expect(error).toBeNull()
+    await time.pass(3000)
+    expect(error).toBeInstanceOf(UnreachableError)
+  })
+})
+
+describe('a run that somebody else holds', () => {
+  const until = (ms: number): string => new Date(startedAt + ms).toISOString()
+
+  it('is not claimed again while its lease is renewed', async () => {
+    begin([skipped()], () => run({ lease_expires_at: until(time.monotonicMs() + leaseMs) }))
+    await time.pass(3_600_000)
+    expect([keys.length, turn]).toEqual([1, null])
+  })
+
+  it('is claimed again, with another key, when its lease has ended', async () => {
+    begin([skipped(), granted()], () => run({ lease_expires_at: until(leaseMs) }))
+    await time.pass(leaseMs - 1000)
+    expect(keys).toHaveLength(1)
+    await time.pass(3000)
+    expect(new Set(keys).size).toBe(2)
+    expect(turn).toMatchObject({ held: {} })
+  })
+
+  it('is claimed again by a clock that is an hour behind, after two leases', async () => {
+    time.jump(-3_600_000)
+    begin([skipped(), granted()], () => run({ lease_expires_at: until(leaseMs) }))
+    await time.pass(2 * leaseMs - 2000)
+    expect(keys).toHaveLength(1)
+    await time.pass(5000)
+    expect(turn).toMatchObject({ held: {} })
+  })
+
+  it('is claimed rarely by a clock that is an hour ahead', async () => {
+    time.jump(3_600_000)
+    const held = run({ lease_expires_at: until(leaseMs) })
+    begin([skipped({ run: held })], () => held)
+    await time.pass(600_000)
+    expect(keys.length).toBeGreaterThan(10)
+    expect(keys.length).toBeLessThan(30)
+  })
+})
+
+describe('a run that was purged', () => {
+  it('succeeded, if nothing else can be answered duplicate', async () => {
+    begin([skipped({ run: null })])
+    await time.drain()
+    expect(turn).toMatchObject({ ended: { exitCode: 0, outcome: 'succeeded' } })
+  })
+
+  it('may have failed, if the event may be an old one', async () => {
+    begin([skipped({ run: null })], undefined, { event_at: startedAt, action: 'opened' })
+    await time.drain()
+    expect(turn).toMatchObject({ ended: { exitCode: 1, outcome: null } })
+  })
+})

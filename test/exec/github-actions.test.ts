@@ -1,0 +1,117 @@
+/**
+ * Goal: the example workflows do in GitHub Actions what they say.
+ * Method: their own command lines run in a shell, with the event files and variables of GitHub
+ * Actions, against a real server that publishes to the simulator.
+ */
+import { spawn } from 'node:child_process'
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { databases } from '../scenarios/server-data.ts'
+import { context, repo, ScenarioGitHub } from '../scenarios/scenario-github.ts'
+import { sha } from '../scenarios/client.ts'
+import { ExecWorld } from './exec-world.ts'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
+
+const root = join(import.meta.dirname, '..', '..')
+const examples = join(root, 'examples', 'github-actions')
+
+let world: ExecWorld
+let github: ScenarioGitHub
+let workerToken = ''
+
+beforeAll(async () => {
+  world = await ExecWorld.open(databases[0]!.makeData)
+  github = await ScenarioGitHub.open(world.data)
+  await github.start()
+  const made = await github.server.admin.post('/v1/tokens', { scope: 'worker' })
+  workerToken = made.body.token
+  // A project that has Holdfast as a dependency.
+  const bin = world.path('node_modules/.bin')
+  mkdirSync(bin, { recursive: true })
+  symlinkSync(join(root, 'bin', 'holdfast.mjs'), join(bin, 'holdfast'))
+  symlinkSync(join(root, 'node_modules', '.bin', 'node'), join(bin, 'node'))
+  copyFileSync(join(examples, 'review.sh'), world.path('review.sh'))
+  world.write('package.json', '{ "scripts": { "docs": "echo built >>built.txt" } }')
+})
+afterAll(async () => {
+  await github.server.stop()
+  await github.goAway()
+  await world.close()
+})
+
+/** The command lines of a workflow that start Holdfast. */
+function linesOf(workflow: string): string[] {
+  const lines = readFileSync(join(examples, workflow), 'utf8').matchAll(/^ +run: (.*holdfast.*)$/gm)
+  return [...lines].map((match) => match[1] ?? '')
+}
+
+/** Runs them as a job of GitHub Actions does. */
+async function job(workflow: string, event: string, payload: object) {
+  const lines = linesOf(workflow)
+  expect(lines).toHaveLength(1)
+  world.write('event.json', JSON.stringify(payload))
+  const { PATH = '', HOME = '' } = process.env
+  const env = {
+    ...{ PATH, HOME, CI: 'true', GITHUB_ACTIONS: 'true', GITHUB_EVENT_NAME: event },
+    GITHUB_EVENT_PATH: world.path('event.json'),
+    GITHUB_STEP_SUMMARY: world.path('step-summary.md'),
+    ...{ HOLDFAST_URL: github.server.url, HOLDFAST_TOKEN: workerToken },
+  }
+  const args = ['--noprofile', '--norc', '-e', '-o', 'pipefail', '-c', lines.join('\n')]
+  const child = spawn('bash', args, {
+    cwd: world.data.folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const exited = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const [, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
+  return { code: await exited, stderr }
+}
+
+const repository = () => ({ id: github.github.repository(repo).id, full_name: repo })
+
+it('the review is done once for a head, and shown on the pull request and in the job', async () => {
+  github.pull(5)
+  const payload = {
+    ...{ action: 'opened', number: 5, repository: repository() },
+    pull_request: {
+      ...{ number: 5, updated_at: '2024-01-01T00:00:00Z' },
+      ...{ head: { sha: sha('head of 5') }, base: { sha: sha('main') } },
+    },
+    sender: { login: 'mona', id: 1, type: 'User' },
+  }
+  const first = await job('review.yml', 'pull_request', payload)
+  expect([first.code, first.stderr]).toEqual([0, expect.stringContaining('Done: review of')])
+  const head = sha('head of 5').slice(0, 7)
+  expect(await world.written('step-summary.md')).toBe(`## Review\n\nNo findings in ${head}.`)
+  const again = await job('review.yml', 'pull_request', payload)
+  expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('Nothing to do: run_')])
+  const [run, ...others] = await github.runs(5)
+  expect(others).toEqual([])
+  expect(run).toMatchObject({
+    state: 'succeeded',
+    attempt: 1,
+    round: 1,
+    head_sha: sha('head of 5'),
+  })
+  await github.published()
+  expect(github.github.latestStatus(repo, sha('head of 5'), context)?.state).toBe('success')
+  expect(github.github.comments(repo, 5).map(({ body }) => body)).toEqual([
+    expect.stringContaining(`No findings in ${head}.`),
+  ])
+})
+
+it('the documentation is built once for a push', async () => {
+  const payload = {
+    ...{ ref: 'refs/heads/main', before: sha('before'), after: sha('pushed') },
+    ...{ repository: repository(), sender: { login: 'mona', id: 1, type: 'User' } },
+  }
+  for (const expected of ['Done: docs of acme/widgets refs/heads/main', 'Nothing to do']) {
+    const { code, stderr } = await job('docs.yml', 'push', payload)
+    expect([code, stderr]).toEqual([0, expect.stringContaining(expected)])
+  }
+  expect(await world.written('built.txt')).toBe('built')
+})
