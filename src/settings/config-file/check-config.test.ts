@@ -189,7 +189,7 @@ describe('what it says', () => {
     ],
     [
       '{ runs: { review: { run: { command: [] } } } }',
-      'runs.review.run.command is a list but must name a program',
+      'runs.review.run.command must name a program',
     ],
     [
       "{ runs: { review: { run: { command: 'make' } } } }",
