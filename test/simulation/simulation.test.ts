@@ -43,7 +43,9 @@ describe('a seed', () => {
       return { ...scheduler, afterInBackground }
     })
     await runner.run(1, {})
-    expect([...started].sort()).toEqual([...loopNames].sort())
+    // Simulated nodes execute nothing themselves: workers lease every run.
+    const expected = loopNames.filter((name) => name !== 'work')
+    expect([...started].sort()).toEqual(expected.sort())
   })
 
   it('gives another story than the next seed', async () => {
