@@ -17,15 +17,13 @@ import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
 import type { LeaseRenewal } from './store/lease-renewal.ts'
 import type { MigrateWhen } from './stores/migrations.ts'
-import type { MoveAnswer, MoveOptions } from './stores/move/move-store.ts'
-import type { UndoAnswer } from './stores/move/undo-move.ts'
+import type { MoveAnswer, MoveOptions, UndoAnswer } from './stores/move/move-terms.ts'
 import { openSqlite, type StoreMachine } from './stores/open-sqlite.ts'
 
 export { openSharedMemory } from './stores/shared-memory.ts'
 export type { MemoryCopy, SharedMemory } from './stores/shared-memory.ts'
 export { backupDatabase, inspectDatabase } from './stores/upkeep.ts'
-export type { MoveAnswer, MoveOptions, MoveProgress } from './stores/move/move-store.ts'
-export type { UndoAnswer } from './stores/move/undo-move.ts'
+export type { MoveAnswer, MoveOptions, MoveProgress, UndoAnswer } from './stores/move/move-terms.ts'
 
 /** Time, randomness and timers. Tests and the simulation pass their own. */
 export interface Machine {

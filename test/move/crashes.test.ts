@@ -5,7 +5,7 @@
  * same with real processes.
  */
 import { describe, expect, it } from 'vitest'
-import type { MoveProgress } from '../../src/stores/move/move-store.ts'
+import type { MoveProgress } from '../../src/stores/move/move-terms.ts'
 import { pull } from './filled-store.ts'
 import { at, useMoveWorld } from './move-world.ts'
 

@@ -4,7 +4,8 @@
  * Method: a relay in front of PostgreSQL that cuts connections at a COMMIT.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { moveStore, type MoveProgress } from '../../src/stores/move/move-store.ts'
+import { moveStore } from '../../src/stores/move/move-store.ts'
+import type { MoveProgress } from '../../src/stores/move/move-terms.ts'
 import { undoMove } from '../../src/stores/move/undo-move.ts'
 import { startRelay, type Relay } from '../chaos/relay.ts'
 import { useMoveWorld } from './move-world.ts'

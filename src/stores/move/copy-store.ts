@@ -5,7 +5,7 @@
 import type { PostgresDriver } from '../drivers/postgres.ts'
 import type { TablePlan } from './copy-plan.ts'
 import type { MoveRecord, TableReport } from './marks.ts'
-import type { MoveOptions, MoveProgress } from './move-store.ts'
+import type { MoveOptions, MoveProgress } from './move-terms.ts'
 import { sourceChanged } from './refuse-target.ts'
 import { rowBatches } from './row-batches.ts'
 import { rowsAsJson } from './row-values.ts'

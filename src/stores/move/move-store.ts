@@ -27,42 +27,12 @@ import { openPostgresDriver } from '../open-postgres.ts'
 import { planCopy } from './copy-plan.ts'
 import { StoreCopy } from './copy-store.ts'
 import type { MovedFrom, MoveRecord, TableReport } from './marks.ts'
+import type { MoveAnswer, MoveOptions } from './move-terms.ts'
 import { olderFile, refuseFilled, refuseOtherMove, refuseOtherSchema } from './refuse-target.ts'
 import { MoveSource } from './source.ts'
 import { lockTarget } from './target-lock.ts'
 import { lookAtTarget, targetColumns, type TargetLook } from './target-look.ts'
 import { releaseTarget } from './target-verbs.ts'
-
-export interface MoveOptions {
-  /** The SQLite file. */
-  readonly path: string
-  /** The target, and the same address without its password, for people. */
-  readonly url: string
-  readonly to: string
-  readonly clock: Clock
-  readonly random: Random
-  readonly scheduler: Scheduler
-  readonly onProgress?: (progress: MoveProgress) => void
-}
-
-export type MoveProgress =
-  | { readonly what: 'begun' | 'copied' | 'marked' | 'released' }
-  | {
-      readonly what: 'copying' | 'verifying'
-      readonly table: string
-      readonly rows: number
-      readonly of: number
-    }
-
-export interface MoveAnswer {
-  /** `already`: an earlier move had finished. */
-  readonly outcome: 'moved' | 'already'
-  readonly storeId: string
-  readonly movedAt: number
-  readonly tables: readonly TableReport[]
-  /** How many texts had characters that PostgreSQL cannot store. */
-  readonly replaced: number
-}
 
 export async function moveStore(options: MoveOptions): Promise<MoveAnswer> {
   const unlock = await lockTarget(options.url)

@@ -10,17 +10,12 @@
  */
 import { SetupError } from '../../errors.ts'
 import type { MovedTo } from './marks.ts'
-import { withTarget, type MoveOptions } from './move-store.ts'
+import { withTarget } from './move-store.ts'
+import type { MoveOptions, UndoAnswer } from './move-terms.ts'
 import { MoveSource } from './source.ts'
 import { lockTarget } from './target-lock.ts'
 import { lookAtTarget, wasUsed, type TargetLook } from './target-look.ts'
 import { dropStore, targetUsed } from './target-verbs.ts'
-
-export interface UndoAnswer {
-  /** `nothing`: the store is not moved, and the target has nothing of it. */
-  readonly outcome: 'undone' | 'nothing'
-  readonly storeId: string
-}
 
 export async function undoMove(options: MoveOptions): Promise<UndoAnswer> {
   const unlock = await lockTarget(options.url)
