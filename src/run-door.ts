@@ -3,8 +3,9 @@
  * the routes of a server, for run tokens only. A process that works on runs without a server opens
  * one, so that a command can report, publish and complete as it does with a server.
  *
- * What must hold: a run token reaches its own run, and nothing else. No other token opens this door,
- * not even the admin's, because every user of the machine can connect to it. It takes no webhooks.
+ * What must hold: a run token reaches its own run, and nothing else. No other token opens this
+ * door, not even the admin's, because every user of the machine can connect to it. It takes no
+ * webhooks.
  */
 import type { AddressInfo } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'

@@ -97,8 +97,8 @@ export function busy({ run, run_key: runKey, reason }: ClaimedView): Ending {
 export function purged({ run_key: runKey, reason }: ClaimedView, isCertain: boolean): Ending {
   const words = isCertain
     ? 'Nothing to do: this work succeeded before. Its run is past its retention.'
-    : 'Not done: this event is not new, and the run of this work is past its retention, so nobody ' +
-      'can say how it ended. To do the work again, give --rerun.'
+    : 'Not done: this event is not new, and the run of this work is past its retention, so ' +
+      'nobody can say how it ended. To do the work again, give --rerun.'
   const exitCode = isCertain ? exitCodes.fine : exitCodes.failed
   return { exitCode, outcome: isCertain ? 'succeeded' : null, reason, words, runKey, run: null }
 }

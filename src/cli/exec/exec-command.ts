@@ -13,10 +13,10 @@ export function addExecCommand(
     .command('exec')
     .summary('do a piece of work once, whatever starts it twice')
     .description(
-      'Runs a command as the work of one run: claims it, keeps its lease while the command works, ' +
-        'and stores how it ended. If somebody else does the same work, it waits for the end. If ' +
-        'the work was done before, it does nothing. A newer head stops it. Works through a server ' +
-        'or directly on the database.',
+      'Runs a command as the work of one run: claims it, keeps its lease while the command ' +
+        'works, and stores how it ended. If somebody else does the same work, it waits for the ' +
+        'end. If the work was done before, it does nothing. A newer head stops it. Works ' +
+        'through a server or directly on the database.',
     )
     .usage('[options] -- COMMAND [ARGUMENT...]')
     .argument('<command...>', 'the command, after "--"')

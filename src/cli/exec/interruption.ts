@@ -33,5 +33,4 @@ export function watchInterruption(world: Pick<World, 'onStopSignal'>): Interrupt
 }
 
 /** As a shell reports it. */
-export const exitCodeOfSignal = (name: NodeJS.Signals): number =>
-  128 + (constants.signals[name] ?? 0)
+export const exitCodeOfSignal = (name: NodeJS.Signals): number => 128 + constants.signals[name]

@@ -102,9 +102,9 @@ class Keeper implements KeptLease {
         this.#renewed(askedAtMs)
         waitMs = waitMs === 0 ? longMs : 0
       } catch (error) {
-        if (signal.aborted) return
         const loss = lossOf(error)
-        if (loss !== null) return this.#lose(loss)
+        if (loss !== null) this.#lose(loss)
+        if (this.#stop.signal.aborted) return
         this.#sayAway()
         waitMs = 0
         await delay(scheduler, Math.min(retryMs, longMs), signal)

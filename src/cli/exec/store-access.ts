@@ -34,14 +34,15 @@ export async function openStoreAccess(
   refuseMemory(settings)
   await makeDatabaseFolder(settings)
   const store = await openExisting(world, settings, { make: true })
-  const { clock, random, scheduler, fetch, version, terminal } = world
+  const { clock, random, scheduler, version, terminal } = world
   const log = makeLog(settings.logLevel === 'debug' ? 'debug' : 'warn', terminal)
   const machine = { clock, random, scheduler }
   try {
     const standalone = await world.openStandalone(store, settings, {
       ...machine,
       ...{ log, version, hasRepository: work.claim.repo !== undefined },
-      openGitHub: (live) => world.openGitHub(live, { ...machine, fetch, log, version }),
+      openGitHub: (live) =>
+        world.openGitHub(live, { ...machine, fetch: world.fetch, log, version }),
     })
     const ports = { store, runs: standalone.runs }
     const secret = makeSecret(random)

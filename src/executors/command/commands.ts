@@ -196,6 +196,8 @@ class GuardedCommands implements Commands {
         return
       case 'ended':
         return this.#finish(command, endOf(message, command.request))
+      case 'watching':
+        return
       case 'gone':
         this.#commands.delete(message.id)
         if (this.#commands.size === 0) this.#onIdle()

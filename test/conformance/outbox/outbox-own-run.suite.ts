@@ -44,7 +44,7 @@ export function publishingForOneRun(open: OpenStore): void {
     expect(runsOf(await outbox().lease(room))).toEqual([other])
   })
 
-  it('passes those of other runs in the queue, but never writes earlier than its identity may', async () => {
+  it('passes other runs in the queue, but never writes earlier than its identity may', async () => {
     const runs = [await claim(), await claim(), await claim()]
     const own = runs[2]!
     for (const leased of await publisher.lease()) await send(leased)
