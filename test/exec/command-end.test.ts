@@ -90,9 +90,10 @@ describe('the exit code', () => {
 
   it('is 3 if no server answers', async () => {
     const env = { HOLDFAST_URL: 'http://127.0.0.1:9' }
-    const { code, stderr } = await world.run(newJob(), 'touch $AT/worked', env)
-    expect([code, world.has('worked')]).toEqual([3, false])
-    expect(stderr).toContain('http://127.0.0.1:9 could not be reached')
+    const ended = await world.run(newJob(['--json']), 'touch $AT/worked', env)
+    expect([ended.code, world.has('worked')]).toEqual([3, false])
+    expect(ended.stderr).toContain('http://127.0.0.1:9 could not be reached')
+    expect(answerOf(ended)).toMatchObject({ outcome: null, reason: 'unreachable', exit_code: 3 })
   })
 })
 
