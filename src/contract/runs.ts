@@ -198,9 +198,7 @@ export const run = z
     deadline_at: time.nullable().describe('When its holder has to finish.'),
     lease_expires_at: time
       .nullable()
-      .describe(
-        'When the lease of its holder expires unless it is renewed; null without a holder.',
-      ),
+      .describe('When the lease of its holder expires without a heartbeat; null without a holder.'),
     outcome: z.enum(outcomes).nullable().describe('How the work ended, as its holder reported.'),
     verdict: z.enum(verdicts).nullable().describe('What the work found.'),
     summary: optionalText.describe('Markdown for people.'),

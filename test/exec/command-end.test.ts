@@ -90,14 +90,15 @@ describe('the exit code', () => {
 
   it('is 3 if no server answers', async () => {
     const env = { HOLDFAST_URL: 'http://127.0.0.1:9' }
-    const { code, stderr } = await world.run(newJob(), 'touch $AT/worked', env)
-    expect([code, world.has('worked')]).toEqual([3, false])
-    expect(stderr).toContain('http://127.0.0.1:9 could not be reached')
+    const ended = await world.run(newJob(['--json']), 'touch $AT/worked', env)
+    expect([ended.code, world.has('worked')]).toEqual([3, false])
+    expect(ended.stderr).toContain('http://127.0.0.1:9 could not be reached')
+    expect(answerOf(ended)).toMatchObject({ outcome: null, reason: 'unreachable', exit_code: 3 })
   })
 })
 
 describe('the command', () => {
-  it('leaves summary and result with the run, and the summary on the page of the job', async () => {
+  it('leaves its summary and result with the run, and shows its summary in the job', async () => {
     const script =
       'echo "# All good" >$HOLDFAST_SUMMARY_FILE; echo \'{"found":3}\' >$HOLDFAST_RESULT_FILE'
     world.write('step-summary', 'before\n')
@@ -133,8 +134,7 @@ describe('the command', () => {
       ...['HOLDFAST_SUMMARY_FILE', 'HOLDFAST_URL'],
     ])
     expect(names).not.toContain('GITHUB_PRIVATE_KEY')
-    const own = execFileSync('sh', ['-c', 'umask'], { encoding: 'utf8' })
-    expect(await world.written('umask')).toBe(own.trim())
+    expect(await world.written('umask')).toBe(execFileSync('sh', ['-c', 'umask']).toString().trim())
   })
 
   it('shows its output as it comes, and what is stored of it has no secrets', async () => {

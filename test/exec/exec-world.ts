@@ -13,7 +13,7 @@ export interface ExecAnswer {
   readonly outcome: string | null
   readonly reason: string
   readonly run_id: string | null
-  readonly run_key: string
+  readonly run_key: string | null
   readonly exit_code: number
 }
 

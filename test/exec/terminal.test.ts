@@ -33,7 +33,7 @@ afterEach(async () => {
 function shell(line: string, terminal: boolean) {
   const env = { PATH: process.env['PATH'], TERM: 'xterm', AT: world.data.folder, ...world.data.env }
   const [program, args] = terminal ? ['script', ['-qefc', line, '/dev/null']] : ['sh', ['-c', line]]
-  const child = spawn(program as string, args as string[], { cwd: world.data.folder, env })
+  const child = spawn(program, args, { cwd: world.data.folder, env })
   started = child
   let shown = ''
   child.stdout.on('data', (text) => (shown += String(text)))

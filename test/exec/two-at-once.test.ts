@@ -40,7 +40,7 @@ describe.each(databases)('exec directly on $name', ({ makeData }) => {
     expect(ended.map(({ code }) => code)).toEqual([0, 0, 0])
   })
 
-  it('if it is killed, leaves no process behind, and the one that waits does the work', async () => {
+  it('if it is killed, leaves no process behind, and the one that waits works', async () => {
     const env = { HOLDFAST_LEASE_MS: '3000' }
     const flags = newJob(['--json'])
     const script =

@@ -24,8 +24,9 @@ export default defineConfig({
     pull: {
       ...shown,
       run: async (run) => {
-        const pull = await run.github.rest.pulls.get({ owner: 'acme', repo: 'widgets', pull_number: run.pr })
-        return { result: { number: pull.data.number } }
+        const place = { owner: 'acme', repo: 'widgets', pull_number: run.pr }
+        const { data } = await run.github.rest.pulls.get(place)
+        return { result: { number: data.number } }
       },
     },
     steps: {
@@ -37,7 +38,7 @@ export default defineConfig({
       },
     },
     script: { ...shown, run: { command: ['sh', 'script.sh'], env: ['SOME_SECRET'] } },
-    failing: { ...shown, run: { command: ['sh', '-c', 'echo "token $SOME_SECRET"; exit 3'], env: ['SOME_SECRET'] } },
+    failing: { ...shown, run: { command: ['sh', 'failing.sh'], env: ['SOME_SECRET'] } },
     long: { ...shown, run: { command: ['sh', 'long.sh'] } },
     quick: { ...shown, run: { command: ['sh', 'long.sh'] }, timeoutMs: 1000 },
   },
@@ -69,6 +70,7 @@ beforeEach(async () => {
   data = await databases[0]!.makeData()
   writeFileSync(join(data.folder, 'holdfast.config.ts'), config)
   writeFileSync(join(data.folder, 'script.sh'), script)
+  writeFileSync(join(data.folder, 'failing.sh'), 'echo "token $SOME_SECRET"; exit 3')
   writeFileSync(join(data.folder, 'long.sh'), long)
   server = await start()
 })

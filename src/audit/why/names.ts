@@ -73,6 +73,7 @@ export function actorWords(actor: string, tokenNames: ReadonlyMap<string, string
   if (kind === 'run') return 'its worker'
   if (kind === 'admin') return 'the admin'
   if (kind === 'cli') return 'somebody at the command line'
+  if (kind === 'exec') return 'holdfast exec'
   if (kind === 'operator') return 'an operator'
   return ourselves.has(kind) ? 'Holdfast' : cleanText(actor) || 'somebody'
 }

@@ -30,7 +30,8 @@ export interface Ending {
   /** For programs: the claim's reason, or what ended it otherwise. */
   readonly reason: string
   readonly words: string
-  readonly runKey: string
+  /** Null if it is not known yet. */
+  readonly runKey: string | null
   readonly run: RunView | null
 }
 

@@ -15,8 +15,8 @@ export function addExecCommand(
     .description(
       'Runs a command as the work of one run: claims it, keeps its lease while the command ' +
         'works, and stores how it ended. If somebody else does the same work, it waits for the ' +
-        'end. If the work was done before, it does nothing. A newer head stops it. Works through ' +
-        'a server or directly on the database.',
+        'end. If the work was done before, it does nothing. A newer head stops it. Works ' +
+        'through a server or directly on the database.',
     )
     .usage('[options] -- COMMAND [ARGUMENT...]')
     .argument('<command...>', 'the command, after "--"')

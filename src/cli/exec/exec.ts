@@ -4,7 +4,8 @@ import { appendFileSync } from 'node:fs'
 import type { RunView } from '../../contract/runs.ts'
 import { connectionOf, textOf, type Parsed } from '../connection/connection.ts'
 import { serverClient } from '../connection/server-client.ts'
-import { exitCodes } from '../failure.ts'
+import { HoldfastError } from '../../errors.ts'
+import { exitCodeOf, exitCodes } from '../failure.ts'
 import { printNote } from '../output/fit-text.ts'
 import { doWork } from './do-work.ts'
 import { workWords, type Ending } from './ending.ts'
@@ -12,7 +13,7 @@ import { getLease } from './get-lease.ts'
 import type { Insisting } from './insist.ts'
 import { exitCodeOfSignal, watchInterruption, type Interruption } from './interruption.ts'
 import { leaseMsOf } from './lease-length.ts'
-import type { RunAccess } from './run-access.ts'
+import { isAway, type RunAccess } from './run-access.ts'
 import { serverAccess } from './server-access.ts'
 import { wantedWork, type WantedWork } from './wanted-work.ts'
 import type { World } from '../world.ts'
@@ -36,8 +37,12 @@ export async function exec(
       report(world, parsed, ending)
       return ending.exitCode
     } finally {
-      await access.close()
+      // The end of the run is stored, or was reported as not stored.
+      await access.close().catch(() => undefined)
     }
+  } catch (error) {
+    reportFailure(world, parsed, error)
+    throw error
   } finally {
     interruption.removeHandler()
     await flush(world)
@@ -111,14 +116,18 @@ async function interruptedWhileWaiting(
     outcome: run?.state ?? null,
     reason: 'interrupted',
     words,
-    runKey: run?.key ?? '',
+    runKey: run?.key ?? null,
     run,
   }
 }
 
 async function publishRest({ access, interruption, say }: Asked, { run }: Ending): Promise<void> {
   if (run === null) return
-  for (const words of await access.publishRest(run.id, interruption.signal)) say(words)
+  const left = await access.publishRest(run.id, interruption.signal).catch((error: unknown) => {
+    if (!isAway(error)) throw error
+    return [`${access.place} does not answer, so nobody can say what is published.`]
+  })
+  for (const words of left) say(words)
 }
 
 function report(world: World, parsed: Parsed, ending: Ending): void {
@@ -127,9 +136,24 @@ function report(world: World, parsed: Parsed, ending: Ending): void {
   if (summaryFile !== '' && run?.summary != null && exitCode !== exitCodes.unreachable) {
     appendSummary(summaryFile, run.summary)
   }
+  printAnswer(
+    world,
+    parsed,
+    { outcome, reason, run_id: run?.id ?? null, run_key: runKey },
+    exitCode,
+  )
+}
+
+/** The message itself goes to standard error, as for every command. */
+function reportFailure(world: World, parsed: Parsed, error: unknown): void {
+  const reason = error instanceof HoldfastError ? error.code.replaceAll('_', '-') : 'error'
+  const answer = { outcome: null, reason, run_id: null, run_key: null }
+  printAnswer(world, parsed, answer, exitCodeOf(error))
+}
+
+function printAnswer(world: World, parsed: Parsed, answer: object, exitCode: number): void {
   if (parsed['json'] !== true) return
-  const answer = { outcome, reason, run_id: run?.id ?? null, run_key: runKey, exit_code: exitCode }
-  world.terminal.out(`${JSON.stringify(answer)}\n`)
+  world.terminal.out(`${JSON.stringify({ ...answer, exit_code: exitCode })}\n`)
 }
 
 /** The page of the job on GitHub shows it. That it cannot be shown there changes nothing else. */

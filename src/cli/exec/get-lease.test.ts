@@ -7,7 +7,6 @@ import { VirtualTime } from '../../simulation/virtual-time.ts'
 import { UnreachableError } from '../failure.ts'
 import { getLease, type Turn } from './get-lease.ts'
 import type { RunAccess } from './run-access.ts'
-import type { WantedWork } from './wanted-work.ts'
 
 const leaseMs = 60_000
 const startedAt = Date.UTC(2026, 0, 31, 12)
@@ -49,7 +48,7 @@ beforeEach(() => {
 
 /** `claims` are the answers to one claim after the other; the last one is repeated. */
 function begin(claims: readonly (ClaimedView | Error)[], shown?: () => RunView, claim = {}): void {
-  const access = {
+  const access: Pick<RunAccess, 'place' | 'claim' | 'run'> = {
     place: 'the server',
     claim: (_work, _ms, key) => {
       keys.push(key)
@@ -57,10 +56,17 @@ function begin(claims: readonly (ClaimedView | Error)[], shown?: () => RunView, 
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)
     },
     run: async () => shown?.() ?? run(),
-  } as Pick<RunAccess, 'place' | 'claim' | 'run'> as RunAccess
+  }
   getLease({
-    ...{ access, leaseMs, wait: true, worker: 'me', clock: time, scheduler: time },
-    work: { sent: {}, claim: { key: 'k', type: 'build', ...claim } } as WantedWork,
+    ...{
+      access: access as RunAccess,
+      leaseMs,
+      wait: true,
+      worker: 'me',
+      clock: time,
+      scheduler: time,
+    },
+    work: { sent: {}, claim: { key: 'k', type: 'build', ...claim } },
     random: seededChance(),
     say: (words) => said.push(words),
     interrupted: new AbortController().signal,
@@ -73,7 +79,7 @@ function begin(claims: readonly (ClaimedView | Error)[], shown?: () => RunView, 
 const away = (): Error => new UnreachableError('unreachable', 'no answer')
 
 describe('a claim without an answer', () => {
-  it('is repeated with the same key, so that it gets the lease that it may already have', async () => {
+  it('is repeated with the same key, and gets the lease that it may already have', async () => {
     begin([away(), new StoreUnavailableError('store_unavailable', 'away'), granted()])
     await time.pass(5000)
     expect(new Set(keys).size).toBe(1)

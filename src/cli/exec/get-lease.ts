@@ -126,7 +126,7 @@ class Waiting {
     return leased ?? { ended: notWaitedFor(run) }
   }
 
-  /** Without a time and with a head-making action, only work that succeeded is a duplicate. */
+  /** Without a time and an action, only work that succeeded is a duplicate. */
   #isCertain(): boolean {
     const { claim } = this.#options.work
     return claim.event_at === undefined && claim.action === undefined

@@ -80,7 +80,8 @@ it('a server that is away for less than the lease changes nothing', async () => 
   trouble = null
   await time.pass(2000)
   expect(said).toEqual([
-    'the server does not answer; trying again. The command may go on for 40 s, until its lease ends.',
+    'the server does not answer; trying again. The command may go on for 40 s, until its ' +
+      'lease ends.',
     'the server is back.',
   ])
   await time.pass(600_000)

@@ -44,6 +44,8 @@ export interface KeepLeaseOptions {
 
 export interface KeptLease {
   readonly lost: Promise<Loss>
+  /** The same, if it is lost already. */
+  readonly loss: Loss | null
   /** How long the lease lasts from now, at least. */
   leftMs(): number
   stop(): void
@@ -61,6 +63,7 @@ class Keeper implements KeptLease {
   #liveUntilMs: number
   #cancelEnd: Cancel = () => undefined
   #isAway = false
+  #loss: Loss | null = null
 
   constructor(options: KeepLeaseOptions) {
     this.#options = options
@@ -69,11 +72,16 @@ class Keeper implements KeptLease {
     this.#lose = (loss) => {
       if (this.#stop.signal.aborted) return
       this.stop()
+      this.#loss = loss
       resolve(loss)
     }
     this.#liveUntilMs = options.held.askedAtMs + options.leaseMs
     this.#watchEnd()
     void this.#keep()
+  }
+
+  get loss(): Loss | null {
+    return this.#loss
   }
 
   leftMs(): number {
@@ -102,9 +110,9 @@ class Keeper implements KeptLease {
         this.#renewed(askedAtMs)
         waitMs = waitMs === 0 ? longMs : 0
       } catch (error) {
-        if (signal.aborted) return
         const loss = lossOf(error)
-        if (loss !== null) return this.#lose(loss)
+        if (loss !== null) this.#lose(loss)
+        if (this.#stop.signal.aborted) return
         this.#sayAway()
         waitMs = 0
         await delay(scheduler, Math.min(retryMs, longMs), signal)

@@ -8,7 +8,7 @@
  */
 import type { ClaimedView, CompleteBody, LeasedView, RunView } from '../../contract/runs.ts'
 import { StoreContendedError, StoreUnavailableError } from '../../errors.ts'
-import { UnreachableError } from '../failure.ts'
+import { RefusedError, UnreachableError } from '../failure.ts'
 import type { WantedWork } from './wanted-work.ts'
 
 export interface RunAccess {
@@ -49,11 +49,12 @@ export interface Renewal {
   readonly waitMs: number
 }
 
-/** The server or the store cannot be reached now. Otherwise it has refused. */
+/** The server or the store cannot be reached now, or has a fault. Otherwise it has refused. */
 export function isAway(error: unknown): boolean {
   return (
     error instanceof UnreachableError ||
     error instanceof StoreUnavailableError ||
-    error instanceof StoreContendedError
+    error instanceof StoreContendedError ||
+    (error instanceof RefusedError && error.code === 'internal_error')
   )
 }

@@ -52,15 +52,23 @@ const guardPatienceMs = 2000
 
 export async function runCommand(options: RunCommandOptions): Promise<CommandRun> {
   const { command, inherited, watch, kept, interruption, scheduler } = options
+  // While everything was prepared, the run may have become somebody else's.
+  if (kept.loss !== null) return { end: neverStarted, stop: { by: 'loss', loss: kept.loss } }
+  const { name: signal } = interruption
+  if (signal !== null) return { end: neverStarted, stop: { by: 'interruption', signal } }
   const started = startCommand(command, inherited, scheduler)
   if (started.pid !== null) watch.started(started.pid, started.leadsGroup)
   const stopper = new Stopper(options, started)
   void kept.lost.then((loss) => stopper.lost(loss))
   void watch.lost.then(() => stopper.unguarded())
   interruption.onEach((name) => stopper.interrupted(name))
-  if (interruption.name !== null) stopper.interrupted(interruption.name)
   const end = await started.ended
   return { end, stop: stopper.ended() }
+}
+
+const neverStarted: ExecEnd = {
+  ...{ exitCode: null, signal: null, output: '', cutOff: false },
+  ...{ failure: 'not_started', failureText: null, startCode: null },
 }
 
 class Stopper {

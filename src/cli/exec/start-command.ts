@@ -90,7 +90,7 @@ export function startCommand(
   }
 }
 
-/** Holdfast's own files are for its user only. A command decides about its own files. */
+/** Holdfast's own files are for its user only. A command decides that for its own files. */
 function withUmask<T>(umask: number, start: () => T): T {
   const own = process.umask(umask)
   try {

@@ -209,6 +209,8 @@ class GuardedCommands implements Commands {
         return this.#renewAtGuard(command)
       case 'ended':
         return this.#finish(command, endOf(message, command.request))
+      case 'watching':
+        return
       case 'gone':
         this.#commands.delete(message.id)
         if (this.#commands.size === 0) this.#onIdle()

@@ -3,7 +3,7 @@
  *
  *   stored result or error   returned or thrown again, without asking the store
  *   begun by nobody          begun, then done
- *   begun, and no result     in doubt: settled by the step's policy, see step-doubt.ts
+ *   begun, and no result     in doubt: settled by the step's policy, see `#settle`
  *
  * What must hold: the function is called only after its beginning is committed, and only while the
  * lease is live. With `repeat` the result is written in the background, so that one commit carries

@@ -18,15 +18,12 @@
  * What must hold: never can both be opened (see `marks`), and the source has not changed between
  * the comparison and its mark.
  */
-import type { Clock } from '../../clock.ts'
-import type { Random } from '../../random.ts'
-import type { Scheduler } from '../../scheduler.ts'
 import type { PostgresDriver } from '../drivers/postgres.ts'
 import { loadMigrations, missingMigrations } from '../migrations.ts'
 import { openPostgresDriver } from '../open-postgres.ts'
 import { planCopy } from './copy-plan.ts'
 import { StoreCopy } from './copy-store.ts'
-import type { MovedFrom, MoveRecord, TableReport } from './marks.ts'
+import type { MovedFrom, MoveRecord } from './marks.ts'
 import type { MoveAnswer, MoveOptions } from './move-terms.ts'
 import { olderFile, refuseFilled, refuseOtherMove, refuseOtherSchema } from './refuse-target.ts'
 import { MoveSource } from './source.ts'
