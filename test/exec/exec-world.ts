@@ -127,7 +127,7 @@ export function answerOf({ stdout }: Ended): ExecAnswer {
 }
 
 /** A script that goes on until it is told to stop, and says so when it begins. */
-export const untilStopped = 'echo $$ >$AT/pid; while :; do sleep 0.05; done'
+export const untilStopped = 'echo $$ >$AT/pid; while [ -e $AT ]; do sleep 0.05; done'
 
 /** A script that goes on until the test writes the file `go`. */
-export const untilGo = 'echo $$ >$AT/pid; while [ ! -e $AT/go ]; do sleep 0.05; done'
+export const untilGo = 'echo $$ >$AT/pid; while [ -e $AT -a ! -e $AT/go ]; do sleep 0.05; done'

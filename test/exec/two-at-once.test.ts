@@ -44,7 +44,7 @@ describe.each(databases)('exec directly on $name', ({ makeData }) => {
     const env = { HOLDFAST_LEASE_MS: '3000' }
     const flags = newJob(['--json'])
     const script =
-      `(setsid sh -c 'echo $$ >$AT/far; while :; do sleep 0.05; done' &) ; ${untilGo}; ` +
+      `(setsid sh -c 'echo $$ >$AT/far; while [ -e $AT ]; do sleep 0.05; done' &) ; ${untilGo}; ` +
       'rm $AT/pid'
     const first = world.start(flags, script, env)
     const pids = [Number(await world.written('pid')), Number(await world.written('far'))]
