@@ -201,8 +201,6 @@ class GuardedCommands implements Commands {
     const command = this.#commands.get(message.id)
     if (command === undefined) return
     switch (message.type) {
-      case 'watching':
-        return
       case 'started':
         command.pid = message.pid
         // The guard has counted the lease from the start, which may have taken a while.
