@@ -136,7 +136,11 @@ class GuardWatch implements Watch {
   }
 
   #hear({ type }: FromGuard): void {
-    if (type === 'watching') this.#settleReady.resolve()
+    if (type === 'watching') {
+      // The guard has counted the lease from its own start, which took a while.
+      this.#guard?.send({ type: 'renew', id, leaseMs: this.#leftMs(this.#leaseUntilMs) })
+      this.#settleReady.resolve()
+    }
     if (type === 'gone') this.#gone.resolve()
   }
 
