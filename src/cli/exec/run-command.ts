@@ -49,6 +49,8 @@ export interface RunCommandOptions {
 const afterCompletionMs = 10_000
 /** How long after its SIGKILL the guard is trusted to have sent it. */
 const guardPatienceMs = 2000
+/** What SIGKILL has not ended after this time cannot be ended; it may be another user's. */
+const giveUpMs = 5000
 
 export async function runCommand(options: RunCommandOptions): Promise<CommandRun> {
   const { command, inherited, watch, kept, interruption, scheduler } = options
@@ -62,7 +64,7 @@ export async function runCommand(options: RunCommandOptions): Promise<CommandRun
   void kept.lost.then((loss) => stopper.lost(loss))
   void watch.lost.then(() => stopper.unguarded())
   interruption.onEach((name) => stopper.interrupted(name))
-  const end = await started.ended
+  const end = await Promise.race([started.ended, stopper.gaveUp])
   return { end, stop: stopper.ended() }
 }
 
@@ -71,11 +73,14 @@ const neverStarted: ExecEnd = {
   ...{ failure: 'not_started', failureText: null, startCode: null },
 }
 
+const unknownEnd: ExecEnd = { ...neverStarted, failure: null }
+
 class Stopper {
   readonly #options: RunCommandOptions
   readonly #started: StartedCommand
   #reason: Stop | null = null
   #hasEnded = false
+  readonly #giveUp = Promise.withResolvers<ExecEnd>()
   readonly #timers: Cancel[] = []
 
   constructor(options: RunCommandOptions, started: StartedCommand) {
@@ -124,6 +129,15 @@ class Stopper {
   #stop(graceMs: number): void {
     this.#options.watch.stop(graceMs)
     this.#later(graceMs + guardPatienceMs, () => this.#started.signal('SIGKILL'))
+    this.#later(graceMs + giveUpMs, () => {
+      this.#options.say('The command cannot be killed, and may still run as another user.')
+      this.#giveUp.resolve(unknownEnd)
+    })
+  }
+
+  /** Resolves if the command goes on although it was killed. */
+  get gaveUp(): Promise<ExecEnd> {
+    return this.#giveUp.promise
   }
 
   #later(ms: number, task: () => void): void {
