@@ -56,6 +56,8 @@ export interface HeldRun {
   onRenewed(listener: () => void): void
   /** Does work in the store for the run. If the store says that the run is lost, work stops. */
   whileHeld<T>(work: () => Promise<T>): Promise<T>
+  /** The same for a result, which the store is told also after the run was lost: it may count. */
+  tellResult<T>(tell: () => Promise<T>): Promise<T>
 }
 
 /**

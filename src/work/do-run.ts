@@ -6,6 +6,7 @@
  *   held            the run waits for a person   nothing
  *   stopped         lost, superseded, …          nothing: the run is somebody else's, or over
  *   stopped         this process stops           released, as the very last act
+ *   completed       this process stops           completed: the work was faster than the stop
  *   abandoned       –                            nothing: the lease expires, and that counts as an
  *                                                attempt
  *
@@ -76,7 +77,8 @@ async function stuckAfterStop(
     log.error({ run_id: held.run.id }, 'The work on a run goes on although it was told to stop')
     onStuck(work)
   }
-  return { end: 'stopped' }
+  // It may still do something, so its run is not given back before the lease ends.
+  return { end: 'abandoned' }
 }
 
 /** Resolves when one of them aborts. */
@@ -90,12 +92,11 @@ function aborted(...signals: readonly AbortSignal[]): Promise<void> {
 }
 
 async function store(held: LeasedRun, end: WorkEnd, options: DoRunOptions): Promise<void> {
-  if (held.stoppedBy === 'shutdown') {
-    await release(held, options)
-    return
-  }
-  if (end.end !== 'completed' || held.stoppedBy !== null) return
-  await held.lease.finish(() => complete(held, end.completion, options))
+  const { stoppedBy } = held
+  if (stoppedBy !== null && stoppedBy !== 'shutdown') return
+  if (end.end === 'completed') {
+    await held.lease.finish(() => complete(held, end.completion, options))
+  } else if (stoppedBy === 'shutdown' && end.end === 'stopped') await release(held, options)
 }
 
 async function complete(

@@ -93,6 +93,10 @@ export class LeasedRun implements HeldRun {
     return await this.lease.whileHeld(work)
   }
 
+  async tellResult<T>(tell: () => Promise<T>): Promise<T> {
+    return await this.lease.whileHeld(tell)
+  }
+
   stopWork(reason: StopReason): void {
     if (!this.signal.aborted) this.#stop.abort(new StopWork(reason))
   }

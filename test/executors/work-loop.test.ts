@@ -160,7 +160,49 @@ describe('what stops a run', () => {
   }, 20_000)
 })
 
+describe('a result that comes late', () => {
+  it('is stored although its run was lost, because the effect has happened', async () => {
+    const began = Promise.withResolvers<undefined>()
+    world = await workWorld({
+      handlers: {
+        job: async (run) => {
+          await run.step('a', async ({ signal }) => {
+            began.resolve(undefined)
+            await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+            return 'done'
+          })
+        },
+      },
+    })
+    const id = idOf(await world.claim('job', 'k'))
+    await began.promise
+    await world.runs.cancel(id, 'mona')
+    await expect.poll(async () => (await world?.store.steps.get(id, 'a'))?.state).toBe('done')
+    const rows = await world.audit(id)
+    expect(rows.find(({ type }) => type === 'step.late')?.data).toMatchObject({ counted: true })
+    expect((await world.store.runs.get(id))?.state).toBe('cancelled')
+  })
+})
+
 describe('stopping', () => {
+  it('keeps the result of a function that finishes after it was told to stop', async () => {
+    const began = Promise.withResolvers<undefined>()
+    world = await workWorld({
+      handlers: {
+        job: async ({ signal }) => {
+          began.resolve(undefined)
+          await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+          return { result: 'paid for' }
+        },
+      },
+    })
+    const id = idOf(await world.claim('job', 'a'))
+    await began.promise
+    await world.work.stop(0)
+    const run = await world.store.runs.get(id)
+    expect([run?.state, run?.result]).toEqual(['succeeded', '"paid for"'])
+  })
+
   it('lets work finish, and takes nothing new', async () => {
     const gates = new Gates()
     world = await workWorld({ handlers: { job: gates.handler } })

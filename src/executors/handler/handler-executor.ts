@@ -43,9 +43,12 @@ async function execute(
   options: HandlerOptions,
 ): Promise<WorkEnd> {
   const steps = new StepRunner({ ...options, held })
-  const completion = await completionOf(handler, held, steps, options)
-  if (held.stoppedBy !== null) return { end: held.stoppedBy === 'held' ? 'held' : 'stopped' }
+  const { completion, hasThrown } = await completionOf(handler, held, steps, options)
   await steps.written()
+  const { stoppedBy } = held
+  // A handler that finished although this process stops has done its work.
+  const isDone = stoppedBy === null || (stoppedBy === 'shutdown' && !hasThrown)
+  if (!isDone) return { end: stoppedBy === 'held' ? 'held' : 'stopped' }
   return { end: 'completed', completion: withUnused(completion, steps, options.codeVersion) }
 }
 
@@ -54,17 +57,17 @@ async function completionOf(
   held: HeldRun,
   steps: StepRunner,
   options: HandlerOptions,
-): Promise<Completion> {
+): Promise<{ readonly completion: Completion; readonly hasThrown: boolean }> {
   const { log } = options
   const { id: runId } = held.run
   try {
     const github = await openRunGitHub(held, options.github)
     const context = runContext({ held, steps, ports: options, github, log })
     const returned = (await handler(context)) as HandlerResult | undefined
-    return checked(returned ?? {})
+    return { completion: checked(returned ?? {}), hasThrown: false }
   } catch (thrown) {
     if (!(thrown instanceof StopWork)) log.warn({ err: thrown, run_id: runId }, 'A handler failed')
-    return failedBy(thrown)
+    return { completion: failedBy(thrown), hasThrown: true }
   }
 }
 

@@ -87,10 +87,9 @@ export class StepRunner {
     return JSON.parse(result) as T
   }
 
-  /** Resolves when every result is stored. Rejects if the run is lost. */
+  /** Resolves when the store has answered for every result. */
   async written(): Promise<void> {
     while (this.#unwritten.size > 0) await Promise.all(this.#unwritten)
-    this.#options.held.checkHeld()
   }
 
   /** Steps of an earlier attempt that this one did not ask for. */
@@ -215,14 +214,18 @@ export class StepRunner {
     void written.then(() => this.#unwritten.delete(written))
   }
 
-  /** Repeats it while the store cannot be reached. Rejects when the run is lost. */
+  /**
+   * Repeats it while the store cannot be reached. Rejects when the run is lost. A result is told
+   * all the same: the effect has happened, and a step that still waits for it is not repeated.
+   */
   async #act<T>(call: Call<T>, action: StepAction): Promise<StepAnswer> {
     const { store, held, scheduler, log } = this.#options
     const about = { run_id: held.run.id, step: call.name }
     const request = this.#request(call, action)
+    const act = (): Promise<StepAnswer> => store.steps.act(request)
     for (;;) {
       try {
-        return await held.whileHeld(() => store.steps.act(request))
+        return action.do === 'record' ? await held.tellResult(act) : await held.whileHeld(act)
       } catch (error) {
         if (error instanceof ConflictError || held.signal.aborted) throw error
         log.warn({ ...about, err: error }, 'Could not store a step; trying again')
