@@ -36,6 +36,7 @@ import { queueing } from './outbox/outbox-queues.suite.ts'
 import { announcing } from './outbox/outbox.suite.ts'
 import { purging } from './upkeep/purge.suite.ts'
 import { namesInOrder } from './repositories/names-in-order.suite.ts'
+import { purgedWinner } from './repositories/purged-winner.suite.ts'
 import { repositories } from './repositories/repositories.suite.ts'
 import { restoring } from './outbox/restoring.suite.ts'
 import { returningHead } from './runs/returning-head.suite.ts'
@@ -85,6 +86,7 @@ const parts = {
   inbox(open: OpenStore) {
     describe('a repository', () => repositories(open))
     describe('a requested rerun', () => mergedReruns(open))
+    describe('a purged run of two names', () => purgedWinner(open))
     describe('a repository’s name', () => namesInOrder(open))
     describe('what a caller says about a repository', () => unverifiedNames(open))
     describe('the inbox', () => inbox(open))

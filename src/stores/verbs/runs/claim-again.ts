@@ -56,6 +56,8 @@ export function* confirmHead(
   if (runOnHead === undefined) return { result: 'unknown-head', supersededRunIds: [] }
   const claim = {
     ...claimOf(runOnHead, subject, confirmed.actor),
+    // After a merge of two names the row may be the one that lost its pair.
+    pair: pairOf({ baseSha: runOnHead.baseSha ?? confirmed.baseSha, headSha: confirmed.headSha }),
     skipReason: runOnHead.errorCode === 'stale-event' ? runOnHead.errorText : null,
     headMaking: true,
     // Of two heads in one second, the one that GitHub names now came last.
@@ -67,7 +69,7 @@ export function* confirmHead(
   const { supersededRunIds } = yield* claimOne(context, subject, claim)
   // The claim's reason does not show it: an active run is a `duplicate` and still becomes the head.
   const after = yield* selectSubject(subject.id)
-  const result = after?.currentRunId === runOnHead.id ? 'moved' : 'unchanged'
+  const result = after?.currentPair === claim.pair ? 'moved' : 'unchanged'
   return { result, supersededRunIds }
 }
 

@@ -217,6 +217,8 @@ function* readFacts(placed: ReadonlyMap<number, Placed>): Verb<Map<number, Claim
 function isSameKey(run: Run, claim: Claim, subject: Subject): boolean {
   if (run.key !== claim.key || run.type !== claim.type) return false
   if (claim.pr !== null && run.pr === null) return false
+  // When two names became one repository, the run that lost its pair kept its key.
+  if (claim.pr !== null && run.subjectId === subject.id) return false
   return run.repo === null || run.repo !== claim.repo || run.scope === subject.scope
 }
 
