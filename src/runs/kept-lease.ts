@@ -3,11 +3,12 @@
  * superseded, cancelled or given to another holder, by this process or any other.
  *
  * What must hold: an unreachable store does not mean that the lease is lost. It is lost only if the
- * store says so, or when the instance closes.
+ * store says so, or when the instance closes. The store also says so if it has no such run: then
+ * nothing is renewed or repeated.
  */
 import type { Clock } from '../clock.ts'
 import type { LossCode } from '../domain/hold.ts'
-import { ConflictError } from '../errors.ts'
+import { ConflictError, NotFoundError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Runs } from './runs.ts'
 import type { Scheduler } from '../scheduler.ts'
@@ -75,7 +76,8 @@ export class KeptLease {
       await this.stopRenewing()
       return done
     } catch (error) {
-      if (error instanceof ConflictError) this.lose(error)
+      const refusal = refusalIn(error)
+      if (refusal !== null) this.lose(refusal)
       throw error
     } finally {
       this.#finishing = false
@@ -93,8 +95,9 @@ export class KeptLease {
     try {
       return await work()
     } catch (error) {
-      const isLoss = error instanceof ConflictError && lossCodes.has(error.code)
-      if (isLoss && !this.#finishing && !this.#done.signal.aborted) this.lose(error)
+      const loss = refusalIn(error)
+      const isLoss = loss !== null && lossCodes.has(loss.code)
+      if (isLoss && !this.#finishing && !this.#done.signal.aborted) this.lose(loss)
       throw error
     }
   }
@@ -147,8 +150,9 @@ export class KeptLease {
         const { fence } = await this.renewNow()
         await this.#wait(fence, waitMs)
       } catch (error) {
-        if (error instanceof ConflictError && !this.#finishing) {
-          this.lose(error)
+        const refusal = refusalIn(error)
+        if (refusal !== null && !this.#finishing) {
+          this.lose(refusal)
           return
         }
         log.warn({ err: error, run_id: runId }, 'Could not renew the lease of a run; trying again')
@@ -156,4 +160,17 @@ export class KeptLease {
       }
     }
   }
+}
+
+/**
+ * Null if the same call may succeed later. A run that the store no longer has (it was removed, or
+ * an older copy of the database was restored) is lost like one that somebody else holds.
+ */
+export function refusalIn(error: unknown): ConflictError | null {
+  if (error instanceof ConflictError) return error
+  if (!(error instanceof NotFoundError) || error.code !== 'run_not_found') return null
+  return new ConflictError('lease_lost', error.message, {
+    hint: 'Stop working on it: there is nowhere to store a result.',
+    cause: error,
+  })
 }

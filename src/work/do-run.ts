@@ -14,9 +14,9 @@
  * process ends. The completion is sent after every write of the run's steps has been answered.
  */
 import type { Completion } from '../domain/completion.ts'
-import { ConflictError } from '../errors.ts'
 import type { Executor, WorkEnd } from '../executor.ts'
 import type { Log } from '../log.ts'
+import { refusalIn } from '../runs/kept-lease.ts'
 import type { Runs } from '../runs/runs.ts'
 import { delay, type Scheduler } from '../scheduler.ts'
 import { failedBy } from './failed-by.ts'
@@ -109,7 +109,7 @@ async function complete(
       await runs.complete({ ...completion, runId: run.id, leaseHash }, actor)
       return
     } catch (error) {
-      if (error instanceof ConflictError || signal.aborted) throw error
+      if (refusalIn(error) !== null || signal.aborted) throw error
       log.warn({ err: error, run_id: run.id }, 'Could not store the result of a run; trying again')
       await delay(scheduler, retryMs, signal)
     }

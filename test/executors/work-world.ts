@@ -27,6 +27,7 @@ export interface WorkWorldOptions {
   readonly store?: Store
   readonly confirmDelayMs?: number
   readonly onStuck?: (type: string) => void
+  readonly log?: Log
 }
 
 export interface WorkWorld {
@@ -73,7 +74,8 @@ export async function workWorld(options: WorkWorldOptions): Promise<WorkWorld> {
   )
   const work = createWorkLoop({
     ...machine,
-    ...{ store: own, runs, engine, types, log: silent, worker: 'test/1', pollMs: 50 },
+    ...{ store: own, runs, engine, types, worker: 'test/1', pollMs: 50 },
+    log: options.log ?? silent,
     ...{ renewal: null, onStuck: options.onStuck ?? none },
   })
   const sweeper = createSweeper({
