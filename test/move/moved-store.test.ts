@@ -8,7 +8,14 @@ import { explain } from '../../src/audit/why.ts'
 import { systemClock, type Clock } from '../../src/clock.ts'
 import type { Store } from '../../src/store.ts'
 import { hashSecret } from '../../src/secrets.ts'
-import { completion, grant, holderOf, jobClaim, leaseMs } from '../conformance/claims.ts'
+import {
+  completion,
+  grant,
+  holderOf,
+  jobClaim,
+  leaseMs,
+  leaseRequest,
+} from '../conformance/claims.ts'
 import { newWebhook } from '../conformance/inbox/webhooks.ts'
 import { ManualPublisher } from '../conformance/outbox/manual-publisher.ts'
 import { minute } from '../conformance/world.ts'
@@ -119,6 +126,33 @@ it('a target whose clock is behind the source takes no lease away', async () => 
   expect((await target.runs.claim(pull(1, 'a'), null)).reason).toBe('duplicate')
   const { expiresAt } = await target.runs.heartbeat(holderOf(held), null)
   expect(expiresAt).toBeLessThan(target.now() + 2 * leaseMs)
+})
+
+it('runs of the old server’s executors are given back at once, others are not', async () => {
+  const lease = async (store: Store) => {
+    for (const key of ['executed', 'leased']) {
+      await store.runs.claim(jobClaim(key, key, { type: key, lease: null }), null)
+    }
+    const asked = { type: 'executed', askedOnly: false, leaseMs, actor: 'executor' }
+    const [executed] = await store.runs.leaseMany({
+      ...asked,
+      grants: [grant({ holder: 'executor' })],
+    })
+    const leased = await store.runs.lease(leaseRequest({ types: ['leased'] }), null)
+    return { executed: executed!, leased: leased! }
+  }
+  const { answer, target } = await fillAndMove(lease)
+  const { executed, leased } = answer as Awaited<ReturnType<typeof lease>>
+  await target.upkeep.beat()
+  const due = await target.runs.due(100)
+  expect(due).toEqual([executed.run.id])
+  await target.runs.sweep(executed.run.id)
+  const given = { state: 'pending', attempt: 2, holder: null }
+  expect(await target.runs.get(executed.run.id)).toMatchObject(given)
+  expect(await target.runs.get(leased.run.id)).toMatchObject({ state: 'running', attempt: 1 })
+  await expect(target.runs.heartbeat(holderOf(executed), null)).rejects.toMatchObject({
+    code: 'lease_lost',
+  })
 })
 
 it('known keys are duplicates, and new ids and fences are above the old ones', async () => {

@@ -14,6 +14,7 @@ import { insertAudit } from '../tables/audit-table.ts'
 import { lockState, writeState } from '../tables/state-table.ts'
 import { numberAudits } from '../verbs/audit/audit-order.ts'
 import { takeOverLeases } from '../verbs/outbox/lease-deliveries.ts'
+import { endExecutorLeases } from '../verbs/runs/end-run.ts'
 import type { TablePlan } from './copy-plan.ts'
 import { insertIntoTarget } from './copy-statements.ts'
 import type { MovedFrom, MoveRecord } from './marks.ts'
@@ -84,6 +85,7 @@ export function* releaseTarget(record: MoveRecord, now: number): Verb<MovedFrom>
   if (released.length === 0) throw overtaken()
   // The process that sent them is gone, as after a crash. What it began to send is in doubt.
   yield* takeOverLeases({ now: () => now })
+  yield* endExecutorLeases(now)
   yield* addInterruption(record, now)
   const data = { rows: tables.reduce((sum, { rows }) => sum + rows, 0) }
   yield* insertAudit({ type: 'store.moved', actor: 'cli', runId: null, data }, null, now)

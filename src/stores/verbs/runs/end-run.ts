@@ -9,6 +9,7 @@ import { ConflictError } from '../../../errors.ts'
 import { sameHash } from '../../../secrets.ts'
 import type { CompleteRequest, Hold } from '../../../store.ts'
 import type { Verb } from '../../sql.ts'
+import { sql } from '../../sql.ts'
 import { insertAudit, insertAudits } from '../../tables/audit-table.ts'
 import { writeRuns } from '../../tables/run-table.ts'
 import { writeSubjects } from '../../tables/subject-table.ts'
@@ -144,6 +145,15 @@ export function* takeOverExecutor(context: VerbContext, { runId, fence }: Hold):
   if (run.state !== 'running' || run.holder !== 'executor' || run.fence !== fence) return null
   const lost = loseHolder(run, context.now())
   return yield* storeSwept(context, locked, lost, { why: 'the process that worked on it ended' })
+}
+
+/**
+ * The executors that held runs of a store before it was moved are gone. Their leases count as ended
+ * before the move, which would otherwise extend them, and the next sweep gives the runs back.
+ */
+export function* endExecutorLeases(now: number): Verb<void> {
+  yield sql`UPDATE run SET lease_expires_at = 0, due_at = ${now}, rev = rev + 1
+    WHERE state = 'running' AND holder = 'executor'`
 }
 
 function* storeSwept(
