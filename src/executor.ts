@@ -43,6 +43,8 @@ export interface HeldRun {
   readonly stoppedBy: StopReason | null
   /** How long the lease is still live, by the monotonic clock. */
   liveMs(): number
+  /** How long nobody else takes the run, even if this process gives no sign any more. */
+  safeMs(): number
   /** Throws the reason of the signal once it has aborted. */
   checkHeld(): void
   /**

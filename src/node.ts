@@ -12,6 +12,7 @@ import { createAuditNumbering } from './audit/number-rows.ts'
 import type { Clock } from './clock.ts'
 import type { Engine } from './engine.ts'
 import type { BudgetLimits } from './domain/outbox/budget.ts'
+import { silenceMsMax } from './domain/served.ts'
 import type { Run } from './domain/run.ts'
 import type { GitHub, GitHubCalls, GitHubConnection } from './github.ts'
 import type { CatchUpReport } from './intake/catch-up/catch-up-report.ts'
@@ -209,6 +210,7 @@ function openWork(options: NodeOptions, work: NodeWork, runs: RunsService): Work
     runs,
     scheduler: timersOf(options, 'work'),
     pollMs: pollMs[engine.name],
+    silenceMs: options.isAlone && options.role === 'server' ? silenceMsMax : null,
   })
 }
 

@@ -17,6 +17,7 @@ import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
 import type { LeaseRenewal } from './store/lease-renewal.ts'
 import type { MigrateWhen } from './stores/migrations.ts'
+import type { RenewalOptions } from './stores/renewal/renewal-thread.ts'
 import type { MoveAnswer, MoveOptions, UndoAnswer } from './stores/move/move-terms.ts'
 import { openSqlite, type StoreMachine } from './stores/open-sqlite.ts'
 
@@ -83,12 +84,12 @@ export async function openStore(
 /** Null for SQLite, which needs none. */
 export async function openLeaseRenewal(
   { database }: Pick<Settings, 'database'>,
-  { scheduler, log }: { readonly scheduler: Scheduler; readonly log: Log },
+  options: Omit<RenewalOptions, 'url' | 'sessionOptions'>,
 ): Promise<LeaseRenewal | null> {
   if (database.kind !== 'postgres') return null
   const { sessionOptions } = await import('./stores/open-postgres.ts')
   const { startLeaseRenewal } = await import('./stores/renewal/renewal-thread.ts')
-  return await startLeaseRenewal({ url: database.url, sessionOptions, scheduler, log })
+  return await startLeaseRenewal({ ...options, url: database.url, sessionOptions })
 }
 
 /** The PostgreSQL client is loaded only if it is needed. */

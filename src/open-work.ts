@@ -3,11 +3,12 @@
  * server and by `holdfast worker`.
  */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { closeSync, readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import type { Log } from './log.ts'
 import { createCommands } from './executors/command/commands.ts'
+import { makePipe } from './executors/command/guard/output-pipe.ts'
 import type { GitHubCalls, GitHubRequests, GitHubTokens } from './github.ts'
 import { loadRunClient } from './github/run-client.ts'
 import { createIdentityBlocks } from './runs/identity-blocks.ts'
@@ -46,7 +47,8 @@ export async function openWork(
   if (!settings.work) return null
   const { store, random, log, onStuck = () => undefined } = options
   // Its process starts with the first command.
-  const commands = createCommands(options)
+  const signs = openSigns(settings)
+  const commands = createCommands({ ...options, leaseSigns: signs?.reading ?? null })
   const types = openExecutors(settings.runs, {
     ...options,
     publishRights: publishRights(settings),
@@ -58,7 +60,7 @@ export async function openWork(
     ...{ store, commands },
   })
   if (types.size === 0) return null
-  const renewal = await openLeaseRenewal(settings, options)
+  const renewal = await openLeaseRenewal(settings, { ...options, tellFd: signs?.writing ?? null })
   // The machine, and which of its starts this is.
   const worker = `${hostname()}/${random.bytes(4).toString('hex')}`
   log.info({ types: [...types.keys()], worker }, 'Executing runs of these types')
@@ -67,6 +69,24 @@ export async function openWork(
     async close() {
       await renewal?.stop()
       await commands.close()
+      signs?.close()
+    },
+  }
+}
+
+/**
+ * Through it the thread that renews leases on PostgreSQL tells the guard of commands, so that a
+ * blocked main thread costs no command its lease. Null where it is not needed, or cannot be made.
+ */
+function openSigns({ database, runs }: Settings) {
+  const hasCommand = Object.values(runs).some(({ run }) => typeof run === 'object')
+  const ends = database.kind === 'postgres' && hasCommand ? makePipe('refuses') : null
+  if (ends === null) return null
+  return {
+    ...ends,
+    close() {
+      closeSync(ends.reading)
+      closeSync(ends.writing)
     },
   }
 }

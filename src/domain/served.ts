@@ -6,6 +6,12 @@
 
 const recentMs = 10 * 60_000
 
+/**
+ * The only server of a store may be silent for so long, and nobody takes a run from it: for others
+ * that is a restart. A sign of life may be some seconds older than the last renewal.
+ */
+export const silenceMsMax = recentMs - 60_000
+
 /** A server stores a sign of life every five seconds. */
 const silentMsMax = 20_000
 

@@ -18,7 +18,12 @@ export interface HoldOptions {
   readonly scheduler: Scheduler
   readonly log: Log
   readonly actor: string
+  /** See `WorkLoopOptions`. */
+  readonly silenceMs: number | null
 }
+
+/** A silence that outlasts two thirds of such a lease is always noticed as an interruption. */
+const interruptedLeaseMs = 6000
 
 export class LeasedRun implements HeldRun {
   readonly run: HeldRun['run']
@@ -71,6 +76,15 @@ export class LeasedRun implements HeldRun {
 
   liveMs(): number {
     return Math.max(0, this.#liveUntilMs - this.#options.clock.monotonicMs())
+  }
+
+  safeMs(): number {
+    const { silenceMs, now } = this.#options
+    const { deadlineAt } = this.run
+    const liveMs = this.liveMs()
+    if (silenceMs === null || deadlineAt === null || this.leaseMs < interruptedLeaseMs)
+      return liveMs
+    return Math.max(liveMs, Math.min(silenceMs, deadlineAt - now()))
   }
 
   checkHeld(): void {

@@ -42,6 +42,11 @@ export interface WorkLoopOptions {
   readonly pollMs: number
   /** Renews leases while the event loop is blocked. Null where nobody else could take a run. */
   readonly renewal: LeaseRenewal | null
+  /**
+   * For so long after a renewal nobody takes a run from this process, although it gives no sign.
+   * Null: until the lease ends.
+   */
+  readonly silenceMs: number | null
   /** The functions of one type never settle: this process should stop and be started again. */
   readonly onStuck: (type: string) => void
 }

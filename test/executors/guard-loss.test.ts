@@ -4,13 +4,14 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, readFileSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { CommandRequest } from '../../src/executors/command/commands.ts'
+import { makePipe } from '../../src/executors/command/guard/output-pipe.ts'
 import { killLeftOver } from '../../src/executors/command/kill-left-over.ts'
 import { executionMarks, readProcesses } from '../../src/executors/command/processes.ts'
 import { systemScheduler, type Scheduler } from '../../src/scheduler.ts'
@@ -103,6 +104,56 @@ describe('when the node', () => {
     await Promise.all(pids.map(untilDead))
     node.process.kill('SIGCONT')
     expect(await node.report).toMatchObject({ failure: 'lease_ended' })
+  })
+
+  describe('is blocked', () => {
+    const { reading, writing } = makePipe('refuses')!
+    const blocked = openCommands({ leaseSigns: reading })
+    afterAll(async () => {
+      await blocked.close()
+      closeSync(reading)
+      closeSync(writing)
+    })
+
+    /** Whatever the guard was told before, it has read then. */
+    const roundTrip = () => blocked.run(execution('exit 0').request).ended
+
+    it('a command lives for as long as the thread that renews leases has said', async () => {
+      const { request, pidOf, go } = execution('mark own; wait-for go; exit 3')
+      const running = blocked.run({ ...request, leaseHash: 'its-lease' })
+      const pid = await pidOf('own')
+      writeSync(writing, 'its-lease 600')
+      writeSync(writing, '00\n\nno lease\nits-lease 1\n')
+      await roundTrip()
+      // What the node knew before it was blocked.
+      running.renew(0)
+      await roundTrip()
+      expect(isAlive(pid)).toBe(true)
+      go('go')
+      expect(await running.ended).toMatchObject({ exitCode: 3 })
+    })
+
+    it('it is killed once the thread renews no more', async () => {
+      const { request, pidOf } = execution('mark own; exec sleep 60')
+      const running = blocked.run({ ...request, leaseHash: 'its-lease' })
+      await pidOf('own')
+      const before = performance.now()
+      writeSync(writing, 'its-lease 1000\n')
+      await roundTrip()
+      running.renew(0)
+      expect(await running.ended).toMatchObject({ failure: 'lease_ended' })
+      expect(performance.now() - before).toBeGreaterThan(900)
+    })
+
+    it('another lease says nothing about it', async () => {
+      const { request, pidOf } = execution('mark own; exec sleep 60')
+      const running = blocked.run({ ...request, leaseHash: 'its-lease' })
+      await pidOf('own')
+      writeSync(writing, 'another-lease 60000\n')
+      await roundTrip()
+      running.renew(0)
+      expect(await running.ended).toMatchObject({ failure: 'lease_ended' })
+    })
   })
 
   it('has nothing left to do, the guard does not keep it alive', async () => {

@@ -76,7 +76,7 @@ export async function workWorld(options: WorkWorldOptions): Promise<WorkWorld> {
     ...machine,
     ...{ store: own, runs, engine, types, worker: 'test/1', pollMs: 50 },
     log: options.log ?? silent,
-    ...{ renewal: null, onStuck: options.onStuck ?? none },
+    ...{ renewal: null, silenceMs: null, onStuck: options.onStuck ?? none },
   })
   const sweeper = createSweeper({
     ...{ ...machine, store: own, log: silent, serves: true },

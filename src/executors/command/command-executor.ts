@@ -77,10 +77,11 @@ async function execute(
   await held.ensureLive()
   const running = options.commands.run({
     ...{ runId: run.id, command: config.command, cwd: options.folder, env, secrets },
-    leaseMs: held.liveMs(),
+    leaseMs: held.safeMs(),
+    leaseHash: held.leaseHash,
     folder: files.folder,
   })
-  held.onRenewed(() => running.renew(held.liveMs()))
+  held.onRenewed(() => running.renew(held.safeMs()))
   stopWithRun(held, running, options.scheduler)
   const end = await running.ended
   const results = await readResultFiles(files, secrets)

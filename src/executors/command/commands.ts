@@ -14,7 +14,7 @@ import type { Cancel, Scheduler } from '../../scheduler.ts'
 import { hideSecrets } from '../../texts/hide-secrets.ts'
 import { maskFor } from '../../texts/mask-values.ts'
 import { commandOutput, tailBytes } from './command-output.ts'
-import { startGuard, type GuardLoss, type GuardProcess } from './guard-process.ts'
+import { startGuard, type GuardEvents, type GuardLoss, type GuardProcess } from './guard-process.ts'
 import type { CommandEnded, FromGuard, StartCommand } from './guard/messages.ts'
 import { killLeftOver } from './kill-left-over.ts'
 import { executionMarks, type ExecutionMarks } from './processes.ts'
@@ -51,6 +51,8 @@ export interface CommandRequest {
   readonly secrets: readonly string[]
   /** Without `renew` for so long, by the guard's clock, the command is killed. */
   readonly leaseMs: number
+  /** Names the lease for the thread that renews leases: see `leaseSigns`. */
+  readonly leaseHash?: string
 }
 
 export interface RunningCommand {
@@ -82,6 +84,8 @@ export interface CommandsOptions {
   readonly log: Log
   /** From SIGTERM to SIGKILL. Default: 5 s. */
   readonly graceMs?: number
+  /** A pipe through which a thread renews leases while this one is blocked: its reading end. */
+  readonly leaseSigns?: number | null
 }
 
 interface CommandInHand {
@@ -155,11 +159,13 @@ class GuardedCommands implements Commands {
   }
 
   #startGuard(): GuardProcess {
-    const guard = startGuard(this.#options.scheduler, {
+    const { scheduler, leaseSigns } = this.#options
+    const events: GuardEvents = {
       onMessage: (message) => this.#hear(message),
       onDrained: () => this.#sendRenewals(),
       onLost: (how) => this.#guardLost(guard, how),
-    })
+    }
+    const guard = startGuard(scheduler, events, leaseSigns)
     this.#options.log.debug({ pid: guard.pid }, 'Started the guard of commands')
     return guard
   }
@@ -272,9 +278,10 @@ class GuardedCommands implements Commands {
 }
 
 function startMessage({ id, request }: CommandInHand, graceMs: number): StartCommand {
-  const { runId, command, cwd, env, folder = null, leaseMs, secrets } = request
-  const kept = tailBytes(secrets)
-  return { type: 'start', id, runId, command, cwd, env, folder, leaseMs, graceMs, tailBytes: kept }
+  const { runId, command, cwd, env, folder = null, leaseMs, leaseHash = null, secrets } = request
+  const lease = { leaseMs, leaseHash }
+  const about = { runId, command, cwd, env, folder, ...lease }
+  return { type: 'start', id, ...about, graceMs, tailBytes: tailBytes(secrets) }
 }
 
 function endOf(message: CommandEnded, request: CommandRequest): CommandEnd {

@@ -12,6 +12,7 @@ import type { Socket } from 'node:net'
 import { dirname, extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Scheduler } from '../../scheduler.ts'
+import { signsArgument } from './guard/lease-signs.ts'
 import type { FromGuard, ToGuard } from './guard/messages.ts'
 
 export interface GuardProcess {
@@ -50,11 +51,16 @@ const passedOn = ['PATH', 'TMPDIR', 'LD_LIBRARY_PATH']
 /** The program is TypeScript in a clone and JavaScript in a package, as this file is. */
 const program = fileURLToPath(new URL(`./guard/main${extname(import.meta.url)}`, import.meta.url))
 
-export function startGuard(scheduler: Scheduler, events: GuardEvents): GuardProcess {
+/** `signs`: the reading end of the pipe of lease signs. */
+export function startGuard(
+  scheduler: Scheduler,
+  events: GuardEvents,
+  signs: number | null = null,
+): GuardProcess {
   const failed = ({ code = 'unknown' }: NodeJS.ErrnoException): void =>
     events.onLost({ startFailure: code, lastWords: '' })
   try {
-    const child = spawnGuard()
+    const child = spawnGuard(signs)
     if (child.pid !== undefined) return runningGuard(child, scheduler, events)
     child.on('error', failed)
   } catch (error) {
@@ -63,13 +69,13 @@ export function startGuard(scheduler: Scheduler, events: GuardEvents): GuardProc
   return guardThatNeverStarted
 }
 
-function spawnGuard(): ChildProcess {
-  return spawn(process.execPath, [program], {
+function spawnGuard(signs: number | null): ChildProcess {
+  return spawn(process.execPath, [program, ...(signs === null ? [] : [signsArgument])], {
     cwd: '/',
     detached: true,
     env: guardEnvironment(),
     serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc', ...(signs === null ? [] : [signs])],
   })
 }
 

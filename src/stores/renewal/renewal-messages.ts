@@ -6,6 +6,8 @@ export interface ThreadData {
   readonly sessionOptions: string
   /** The main thread raises it every second. */
   readonly signs: Int32Array
+  /** Where each renewal is told; it never waits. Null: nowhere. */
+  readonly tellFd: number | null
 }
 
 /** `drop` is the hash of a lease. */

@@ -23,6 +23,11 @@ export interface RenewalOptions {
   readonly sessionOptions: string
   readonly scheduler: Scheduler
   readonly log: Log
+  /**
+   * A pipe that gets a line for each lease that the thread has renewed: its hash, and how many
+   * milliseconds it lasts. It must stay open until `stop`, and writing to it must not wait.
+   */
+  readonly tellFd?: number | null
 }
 
 /** Resolves when the thread runs. */
@@ -76,8 +81,8 @@ class RenewalThread implements LeaseRenewal {
   }
 
   #startThread(): Worker {
-    const { url, sessionOptions, log } = this.#options
-    const workerData: ThreadData = { url, sessionOptions, signs: this.#signs }
+    const { url, sessionOptions, log, tellFd = null } = this.#options
+    const workerData: ThreadData = { url, sessionOptions, signs: this.#signs, tellFd }
     const worker = new Worker(new URL(`./thread.${extension}`, import.meta.url), { workerData })
     worker.unref()
     worker.on('error', (error) => {

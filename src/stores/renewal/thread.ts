@@ -6,6 +6,7 @@
  * and the run's deadline has not passed. It raises `rev`, as every write of a run does. It stops
  * when the main thread has given no sign for the timeout of the run: then nobody works on it.
  */
+import { writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { Client } from 'pg'
 import { systemClock } from '../../clock.ts'
@@ -19,7 +20,7 @@ const leaseMsMin = 8000
 const reconnectMs = 1000
 const answerMsMax = 5000
 
-const { url, sessionOptions, signs } = workerData as ThreadData
+const { url, sessionOptions, signs, tellFd } = workerData as ThreadData
 const kept = new Map<string, RenewedLease>()
 
 parentPort?.on('message', (message: ThreadMessage) => {
@@ -55,7 +56,8 @@ const renewal = `UPDATE run SET rev = run.rev + 1,
       AND run.lease_expires_at < given.now + run.lease_ms / 2
     FOR NO KEY UPDATE OF run SKIP LOCKED
   ) AS due
-  WHERE run.id = due.id`
+  WHERE run.id = due.id
+  RETURNING run.lease_hash`
 
 async function renewAll(client: Client): Promise<void> {
   const silent = silentMs()
@@ -63,7 +65,22 @@ async function renewAll(client: Client): Promise<void> {
   if (leases.length === 0) return
   const ids = leases.map(({ runId }) => runId)
   const hashes = leases.map(({ leaseHash }) => leaseHash)
-  await client.query(renewal, [ids, hashes])
+  const sentAt = systemClock.monotonicMs()
+  const renewed = await client.query<{ lease_hash: string }>(renewal, [ids, hashes])
+  for (const { lease_hash: leaseHash } of renewed.rows) tell(leaseHash, sentAt)
+}
+
+/** Counted from before the renewal was asked for, so that nobody believes in more than there is. */
+function tell(leaseHash: string, sentAt: number): void {
+  const lease = kept.get(leaseHash)
+  if (lease === undefined || tellFd === null) return
+  const leftMs = Math.floor(sentAt + lease.leaseMs - systemClock.monotonicMs())
+  if (leftMs <= 0) return
+  try {
+    writeSync(tellFd, `${leaseHash} ${leftMs}\n`)
+  } catch {
+    // Nobody reads, and the pipe is full.
+  }
 }
 
 /** Often enough that a lease is renewed before the last eighth of it begins. */

@@ -11,6 +11,7 @@ import type { Clock } from '../../../clock.ts'
 import { delay, type Scheduler } from '../../../scheduler.ts'
 import { readProcesses } from '../processes.ts'
 import { GuardedCommand } from './guarded-command.ts'
+import type { LeaseSign } from './lease-signs.ts'
 import { WatchedCommand } from './watched-command.ts'
 import type { FromGuard, ToGuard } from './messages.ts'
 
@@ -57,6 +58,13 @@ export class Guard {
         return this.#commands.get(message.id)?.renew(message.leaseMs)
       case 'stop':
         return this.#commands.get(message.id)?.stop(message.graceMs)
+    }
+  }
+
+  /** The thread that renews leases has renewed this one. The node itself may be blocked. */
+  leaseRenewed({ leaseHash, leaseMs }: LeaseSign): void {
+    for (const command of this.#commands.values()) {
+      if (command instanceof GuardedCommand) command.signRenewed(leaseHash, leaseMs)
     }
   }
 

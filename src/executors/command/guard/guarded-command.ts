@@ -48,6 +48,9 @@ export class GuardedCommand {
   #groupIsAlive = false
   #exit: Exit | null = null
   #startFailure: StartFailure | null = null
+  /** Each never says more than is true, and the node may know less than its thread. */
+  #nodeSaidUntil = -Infinity
+  #threadSaidUntil = -Infinity
   #leaseEnded = false
   #hasEnded = false
   #cancelLease: Cancel = nothing
@@ -137,11 +140,26 @@ export class GuardedCommand {
     this.stop(this.#start.graceMs)
   }
 
-  /** The lease lasts `leaseMs` from now. */
+  /** The lease lasts `leaseMs` from now, or longer if the thread that renews leases said so. */
   renew(leaseMs: number): void {
+    this.#nodeSaidUntil = this.#tools.clock.monotonicMs() + leaseMs
+    this.#watchLease()
+  }
+
+  /** The thread that renews leases says that this one lasts `leaseMs` from now. */
+  signRenewed(leaseHash: string, leaseMs: number): void {
+    if (leaseHash !== this.#start.leaseHash) return
+    const until = this.#tools.clock.monotonicMs() + leaseMs
+    this.#threadSaidUntil = Math.max(until, this.#threadSaidUntil)
+    this.#watchLease()
+  }
+
+  #watchLease(): void {
     if (this.#hasEnded || this.#leaseEnded) return
     this.#cancelLease()
-    this.#cancelLease = this.#tools.scheduler.after(leaseMs, () => {
+    const until = Math.max(this.#nodeSaidUntil, this.#threadSaidUntil)
+    const leftMs = Math.max(0, until - this.#tools.clock.monotonicMs())
+    this.#cancelLease = this.#tools.scheduler.after(leftMs, () => {
       this.#leaseEnded = this.#exit === null
       this.stop(0)
     })

@@ -5,6 +5,7 @@
 import { systemClock } from '../../../clock.ts'
 import { systemScheduler } from '../../../scheduler.ts'
 import { Guard } from './guard.ts'
+import { readSigns, signsArgument, signsFd } from './lease-signs.ts'
 import type { FromGuard, ToGuard } from './messages.ts'
 
 const guard = new Guard({
@@ -19,5 +20,6 @@ const guard = new Guard({
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined)
 
 process.on('message', (message) => guard.receive(message as ToGuard))
+if (process.argv.includes(signsArgument)) readSigns(signsFd, (sign) => guard.leaseRenewed(sign))
 process.on('disconnect', () => void guard.nodeGone().then(() => process.exit()))
 process.on('exit', () => guard.killGroups())

@@ -20,6 +20,8 @@ export interface StartCommand {
   /** Removed by the guard if the node is gone. */
   readonly folder: string | null
   readonly leaseMs: number
+  /** Names the lease in what the thread that renews leases says. Null: it says nothing. */
+  readonly leaseHash: string | null
   /** From SIGTERM to SIGKILL, for processes that a command leaves behind. */
   readonly graceMs: number
   /** How many bytes at the end of the output are kept. */

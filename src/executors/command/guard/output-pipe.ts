@@ -35,14 +35,17 @@ export interface PipeEnds {
 
 const mkfifoPatienceMs = 5000
 
-/** Null where there is no mkfifo. */
-export function makePipe(): PipeEnds | null {
+/**
+ * Null where there is no mkfifo. `full`: whether a writer waits while the pipe is full, or gets an
+ * error.
+ */
+export function makePipe(full: 'waits' | 'refuses' = 'waits'): PipeEnds | null {
   let folder: string | null = null
   try {
     folder = mkdtempSync(join(tmpdir(), 'holdfast-pipe-'))
     const path = join(folder, 'output')
     execFileSync('mkfifo', ['-m', '600', path], { stdio: 'ignore', timeout: mkfifoPatienceMs })
-    return openEnds(path)
+    return openEnds(path, full === 'waits' ? 0 : constants.O_NONBLOCK)
   } catch {
     return null
   } finally {
@@ -51,10 +54,10 @@ export function makePipe(): PipeEnds | null {
 }
 
 /** Opening an end waits for the other end, unless it is the reading one and says so. */
-function openEnds(path: string): PipeEnds {
+function openEnds(path: string, writingFlags: number): PipeEnds {
   const reading = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
-    return { reading, writing: openSync(path, constants.O_WRONLY) }
+    return { reading, writing: openSync(path, constants.O_WRONLY | writingFlags) }
   } catch (error) {
     closeSync(reading)
     throw error
