@@ -18,13 +18,14 @@ export interface Executor {
 
 /**
  * `completed`: this is how it ended, and it has to be stored. `held`: a person has to decide about
- * a step; that is stored already. `stopped`: the signal aborted before it was done. `abandoned`:
- * the work was cut off by a fault of this machine. Its lease runs out, which counts as an attempt.
+ * a step; that is stored already. `stopped`: the signal aborted before it was done. `cut_off`: a
+ * fault of this machine has ended the work, which counts as an attempt. `abandoned`: the same, but
+ * something of the work may go on, so its lease runs out first.
  */
 export type WorkEnd =
   | { readonly end: 'completed'; readonly completion: Completion }
   | { readonly end: 'held' }
-  | { readonly end: 'stopped' | 'abandoned' }
+  | { readonly end: 'stopped' | 'cut_off' | 'abandoned' }
 
 /** A run that this process holds. */
 export interface HeldRun {

@@ -6,7 +6,7 @@
  */
 import { limitWords, measuredWords } from './duration.ts'
 import type { Moment, Run } from './run.ts'
-import { endOf, exhaust, fail, furtherLeases, isActive, makePending } from './run.ts'
+import { endOf, exhaust, fail, furtherLeases, hasPassed, isActive, makePending } from './run.ts'
 import { isHeldForPerson, tokenHasEnded } from './run.ts'
 import { heldStepMs } from './step.ts'
 
@@ -41,10 +41,7 @@ function sweepHeld(run: Run, moment: Moment): SweepResult {
   const tokenEnded = tokenHasEnded(run, now)
   const leaseEndsAt = tokenEnded ? now : endOf(run.leaseExpiresAt ?? now, run, moment)
   const deadlineEndsAt = endOf(run.deadlineAt ?? Infinity, run, moment)
-  if (deadlineEndsAt <= now) {
-    const text = `not done after ${limitWords(run.timeoutMs)}`
-    return { run: fail(run, 'timeout', text, now), what: 'failed' }
-  }
+  if (deadlineEndsAt <= now) return timeOut(run, now)
   if (leaseEndsAt > now) return later(run, Math.min(leaseEndsAt, deadlineEndsAt))
   if (run.holder !== 'caller') {
     // The holder was not lost: its token was revoked or ran out.
@@ -56,6 +53,17 @@ function sweepHeld(run: Run, moment: Moment): SweepResult {
   const silent = measuredWords(now - (run.leaseExpiresAt ?? now))
   const text = `its caller sent nothing for ${silent} after its lease ended`
   return { run: fail(run, 'worker_lost', text, now), what: 'failed' }
+}
+
+function timeOut(run: Run, now: number): SweepResult {
+  const text = `not done after ${limitWords(run.timeoutMs)}`
+  return { run: fail(run, 'timeout', text, now), what: 'failed' }
+}
+
+/** For a run whose holder says that its work was cut off, and that nothing of it goes on. */
+export function giveUp(run: Run, moment: Moment): SweepResult {
+  const isTooLate = hasPassed(run.deadlineAt, run, moment)
+  return isTooLate ? timeOut(run, moment.now) : loseHolder(run, moment.now)
 }
 
 /** For a run that was leased, and whose holder is known to be lost. */

@@ -2,7 +2,7 @@ import { githubDeclarations } from '../channels/github-channels.ts'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openWorld, type World } from '../../test/conformance/world.ts'
 import { TestSubject } from '../../test/conformance/test-subject.ts'
-import { completion, grant, leaseMs } from '../../test/conformance/claims.ts'
+import { completion, grant, holderOf, leaseMs } from '../../test/conformance/claims.ts'
 import { noMetrics, type Metrics } from '../metrics.ts'
 import { openSqlite } from '../stores/open-sqlite.ts'
 import { measuredStore } from './measured-store.ts'
@@ -72,6 +72,16 @@ it('runs that are taken over from executors are counted as lost', async () => {
   }
   await world.store.runs.takeOverExecutors()
   expect(counted.toSorted()).toEqual(['failed', 'lost', 'lost', 'new', 'new'])
+})
+
+it('a run that its executor gives up is counted as lost', async () => {
+  const subject = new TestSubject(world)
+  await subject.claim('a', { lease: null })
+  const grants = [grant({ holder: 'executor' })]
+  const request = { grants, leaseMs, type: subject.type, askedOnly: false, actor: 'executor' }
+  const [held] = await world.store.runs.leaseMany(request)
+  await world.store.runs.giveUp(holderOf(held!))
+  expect(counted).toEqual(['new', 'lost'])
 })
 
 it('a verb that fails is timed and passes its error on; other calls are not timed', async () => {

@@ -117,6 +117,7 @@ function answerCountersOf(metrics: Metrics): Readonly<Record<string, CountAnswer
     'runs.sweep': (run, since) => {
       if (run !== null) swept(run as Run, since)
     },
+    'runs.giveUp': (run, since) => swept(run as Run, since),
     'runs.takeOverExecutors': (runs, since) => {
       for (const run of runs as readonly Run[]) swept(run, since)
     },

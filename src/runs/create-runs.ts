@@ -256,6 +256,12 @@ class StoreRuns implements RunsService {
     return run
   }
 
+  async giveUp(runId: string, leaseHash: string, actor: string): Promise<Run> {
+    const run = await this.#options.store.runs.giveUp({ runId, leaseHash, leaseMs: null, actor })
+    this.runsEnded([run])
+    return run
+  }
+
   async complete(
     request: CompleteRunRequest,
     actor: string,

@@ -45,6 +45,8 @@ export interface Runs {
     actor: string,
     idempotencyKey?: IdempotencyKey,
   ): Promise<Run>
+  /** The work of an executor was cut off, and nothing of it goes on. Counts as an attempt. */
+  giveUp(runId: string, leaseHash: string, actor: string): Promise<Run>
   complete(
     request: CompleteRunRequest,
     actor: string,

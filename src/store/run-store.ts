@@ -43,6 +43,11 @@ export interface RunStore {
   ): Promise<readonly string[]>
   /** Gives a run back without counting an attempt. */
   release(request: HolderRequest, idempotencyKey: IdempotencyKey | null): Promise<Run>
+  /**
+   * An executor whose work was cut off gives its run back at once, as if its lease was lost. The
+   * run waits again, or has failed.
+   */
+  giveUp(request: HolderRequest): Promise<Run>
   /** The holder's end of a run. A repeat by the same holder gets the same answer. */
   complete(request: CompleteRequest, idempotencyKey: IdempotencyKey | null): Promise<Run>
   cancel(runId: string, actor: string, idempotencyKey: IdempotencyKey | null): Promise<Run>

@@ -7,6 +7,7 @@
  *   stopped         lost, superseded, …          nothing: the run is somebody else's, or over
  *   stopped         this process stops           released, as the very last act
  *   completed       this process stops           completed: the work was faster than the stop
+ *   cut_off         –                            given up, which counts as an attempt
  *   abandoned       –                            nothing: the lease expires, and that counts as an
  *                                                attempt
  *
@@ -25,7 +26,7 @@ import type { LeasedRun } from './held-run.ts'
 const retryMs = 1000
 
 export interface DoRunOptions {
-  readonly runs: Pick<Runs, 'complete' | 'release'>
+  readonly runs: Pick<Runs, 'complete' | 'release' | 'giveUp'>
   readonly scheduler: Scheduler
   readonly log: Log
   readonly actor: string
@@ -96,7 +97,10 @@ async function store(held: LeasedRun, end: WorkEnd, options: DoRunOptions): Prom
   if (stoppedBy !== null && stoppedBy !== 'shutdown') return
   if (end.end === 'completed') {
     await held.lease.finish(() => complete(held, end.completion, options))
-  } else if (stoppedBy === 'shutdown' && end.end === 'stopped') await release(held, options)
+  } else if (end.end === 'cut_off') await giveBack(held, options, 'giveUp')
+  else if (stoppedBy === 'shutdown' && end.end === 'stopped') {
+    await giveBack(held, options, 'release')
+  }
 }
 
 async function complete(
@@ -116,13 +120,14 @@ async function complete(
   }
 }
 
-async function release(
+async function giveBack(
   { run, leaseHash, lease }: LeasedRun,
   { runs, log, actor }: DoRunOptions,
+  how: 'release' | 'giveUp',
 ): Promise<void> {
   await lease.stopRenewing()
   try {
-    await runs.release(run.id, leaseHash, actor)
+    await runs[how](run.id, leaseHash, actor)
   } catch (error) {
     log.warn(
       { err: error, run_id: run.id },

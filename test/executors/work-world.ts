@@ -4,6 +4,7 @@
  */
 import { openStore, systemMachine } from '../../src/open-store.ts'
 import { createEmbeddedEngine } from '../../src/engines/embedded.ts'
+import type { Executor } from '../../src/executor.ts'
 import { handlerExecutor } from '../../src/executors/handler/handler-executor.ts'
 import type { RunHandler } from '../../src/run-handler.ts'
 import { createRuns, type RunsService } from '../../src/runs/create-runs.ts'
@@ -20,7 +21,8 @@ export const silent: Log = { debug: none, info: none, warn: none, error: none }
 function none(): void {}
 
 export interface WorkWorldOptions {
-  readonly handlers: Readonly<Record<string, RunHandler>>
+  readonly handlers?: Readonly<Record<string, RunHandler>>
+  readonly executors?: Readonly<Record<string, Executor>>
   readonly concurrency?: number
   readonly leaseMs?: number
   readonly policy?: Partial<RunPolicy>
@@ -48,7 +50,7 @@ interface JobOptions {
 }
 
 export async function workWorld(options: WorkWorldOptions): Promise<WorkWorld> {
-  const { handlers, concurrency = 4, leaseMs = 5000 } = options
+  const { handlers = {}, executors = {}, concurrency = 4, leaseMs = 5000 } = options
   const machine = systemMachine
   const own = options.store ?? (await openStore({ database: { kind: 'sqlite', path: ':memory:' } }))
   const engine = createEmbeddedEngine(machine.scheduler)
@@ -66,10 +68,13 @@ export async function workWorld(options: WorkWorldOptions): Promise<WorkWorld> {
     ...{ codeVersion: 'v1', github: null },
     publishRights: () => ({ channels: [], contexts: [], labels: [], approve: false, reserved: [] }),
   }
+  const byHandlers = Object.entries(handlers).map(
+    ([type, handler]) => [type, handlerExecutor(handler, common)] as const,
+  )
   const types = new Map<string, WorkType>(
-    Object.entries(handlers).map(([type, handler]) => [
+    [...byHandlers, ...Object.entries(executors)].map(([type, executor]) => [
       type,
-      { executor: handlerExecutor(handler, common), concurrency },
+      { executor, concurrency },
     ]),
   )
   const work = createWorkLoop({

@@ -116,8 +116,9 @@ export function makeFakes(): Fakes {
 
 type State = Omit<Fakes, 'runs' | 'intake' | 'store' | 'auditFeed' | 'githubTokens'>
 
-const noExecutor: Pick<Runs, 'leaseMany' | 'untilLost'> = {
+const noExecutor: Pick<Runs, 'leaseMany' | 'untilLost' | 'giveUp'> = {
   leaseMany: () => Promise.resolve([]),
+  giveUp: () => Promise.resolve(theRun),
   untilLost: () => Promise.resolve(),
 }
 

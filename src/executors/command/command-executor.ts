@@ -117,7 +117,7 @@ async function noteEnd(held: HeldRun, end: CommandEnd, options: CommandOptions):
 function workEnd(held: HeldRun, end: CommandEnd, results: CommandResults): WorkEnd {
   if (held.stoppedBy !== null) return { end: 'stopped' }
   const outcome = commandOutcome(end, results)
-  if (outcome === null) return { end: 'abandoned' }
+  if (outcome === null) return { end: hasEnded(end) ? 'cut_off' : 'abandoned' }
   const completion: Completion = {
     outcome: outcome.outcome,
     summary: outcome.summary ?? undefined,
@@ -126,3 +126,7 @@ function workEnd(held: HeldRun, end: CommandEnd, results: CommandResults): WorkE
   }
   return { end: 'completed', completion }
 }
+
+/** What a lost guard has left behind was killed. Otherwise something may still run. */
+const hasEnded = ({ failure, exitCode, signal }: CommandEnd): boolean =>
+  failure === 'guard_lost' || exitCode !== null || signal !== null

@@ -12,7 +12,13 @@ import { selectSubject } from '../tables/subject-table.ts'
 import type { VerbContext } from '../verbs/context.ts'
 import { confirmHead, rerunRun } from '../verbs/runs/claim-again.ts'
 import { claimRuns, subjectOf } from '../verbs/runs/claim-runs.ts'
-import { cancelRun, completeRun, sweepRun, takeOverExecutor } from '../verbs/runs/end-run.ts'
+import {
+  cancelRun,
+  completeRun,
+  giveUpRun,
+  sweepRun,
+  takeOverExecutor,
+} from '../verbs/runs/end-run.ts'
 import { heldRun, noteGitHubToken } from '../verbs/runs/github-token.ts'
 import { leaseMany } from '../verbs/runs/grant-leases.ts'
 import { availableTypes, heartbeatRun, leaseWithSteps, releaseRun } from '../verbs/runs/hold-run.ts'
@@ -109,6 +115,13 @@ export class SqlRuns implements port.RunStore {
   release(request: port.HolderRequest, idempotencyKey: port.IdempotencyKey | null): Promise<Run> {
     return this.#runner.withKeyInTurn(request.runId, idempotencyKey, () =>
       releaseRun(this.#context, request),
+    )
+  }
+
+  giveUp(request: port.HolderRequest): Promise<Run> {
+    const { runId } = request
+    return this.#runner.inTurn(runId, () =>
+      this.#runner.transact(() => giveUpRun(this.#context, request)),
     )
   }
 

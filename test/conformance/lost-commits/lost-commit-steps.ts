@@ -1,6 +1,6 @@
 /** The verbs about steps, executors and what runs use, as cases of `lost-commit-verbs.ts`. */
 import type { Store } from '../../../src/store.ts'
-import { grant, jobClaim, leaseMs, tokenNote, unique } from '../claims.ts'
+import { grant, holderOf, jobClaim, leaseMs, tokenNote, unique } from '../claims.ts'
 import { codeOf, StepHolder } from '../steps/step-holder.ts'
 import type { Scenario } from './verb-outcome.ts'
 
@@ -69,6 +69,10 @@ export const stepVerbs: Readonly<Record<string, Scenario>> = {
     await ask(() => store.runs.noteCommandEnd(runId, 'executor', { exit_code: 1 }))
   },
   'runs.leaseMany': async (store, ask) => await ask(await leaseMany(store, 'many')),
+  'runs.giveUp': async (store, ask) => {
+    const [held] = await (await leaseMany(store, 'cut off'))()
+    return await ask(() => store.runs.giveUp(holderOf(held!)))
+  },
   'runs.takeOverExecutors': async (store, ask) => {
     const lease = await leaseMany(store, 'executed')
     await lease()

@@ -67,6 +67,39 @@ export function executors(open: OpenStore): void {
     expect(await subject.state('a')).toBe('waiting')
   })
 
+  it('takes back at once what its executor gives up, which counts as an attempt', async () => {
+    const { subject, held } = await executed({ attempts: 2 })
+    await new StepHolder(world.store, held).begin('model')
+    const given = await world.store.runs.giveUp(holderOf(held))
+    expect(given).toMatchObject({ state: 'pending', attempt: 2, holder: null })
+    expect((await subject.audits('a')).at(-1)).toMatchObject({
+      ...{ type: 'run.heartbeat_lost', id: given.fence, causeId: held.run.fence },
+      ...{ actor: 'holder', data: { attempt: 1, why: 'the work was cut off' } },
+    })
+    expect(await codeOf(world.store.runs.giveUp(holderOf(held)))).toBe('lease_lost')
+    const again = await leaseAgain(subject)
+    expect(again.steps).toMatchObject([{ name: 'model', state: 'started' }])
+    expect(await codeOf(world.store.runs.giveUp(holderOf(held)))).toBe('lease_lost')
+    const failed = { state: 'failed', errorCode: 'attempts_exhausted' }
+    expect(await world.store.runs.giveUp(holderOf(again))).toMatchObject(failed)
+  })
+
+  it('fails what its executor gives up after its time', async () => {
+    const { held } = await executed()
+    const tooLong = { state: 'failed', errorCode: 'timeout', attempt: 1 }
+    world.clock.move(held.run.timeoutMs)
+    expect(await world.store.runs.giveUp(holderOf(held))).toMatchObject(tooLong)
+  })
+
+  it('takes nothing back from a run whose step is held', async () => {
+    const { subject, held } = await executed()
+    const holder = new StepHolder(world.store, held)
+    await holder.begin('model')
+    await holder.hold('model')
+    expect(await codeOf(world.store.runs.giveUp(holderOf(held)))).toBe('lease_lost')
+    expect(await subject.state('a')).toBe('waiting')
+  })
+
   it('gives hundreds back, but not a run that its holder gave up meanwhile', async () => {
     const count = 250
     const claims = Array.from({ length: count }, (_, n) =>

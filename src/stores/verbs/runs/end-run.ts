@@ -3,11 +3,11 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AuditDraft } from '../../../domain/audit.ts'
 import type { Run } from '../../../domain/run.ts'
 import { end, exhaust, isActive, tokenHasEnded } from '../../../domain/run.ts'
-import { loseHolder, sweep, type SweepResult } from '../../../domain/sweep.ts'
+import { giveUp, loseHolder, sweep, type SweepResult } from '../../../domain/sweep.ts'
 import { withEnd } from '../../../domain/subject.ts'
 import { ConflictError } from '../../../errors.ts'
 import { sameHash } from '../../../secrets.ts'
-import type { CompleteRequest, Hold } from '../../../store.ts'
+import type { CompleteRequest, Hold, HolderRequest } from '../../../store.ts'
 import type { Verb } from '../../sql.ts'
 import { sql } from '../../sql.ts'
 import { insertAudit, insertAudits } from '../../tables/audit-table.ts'
@@ -17,7 +17,7 @@ import { afterEnd } from './after-end.ts'
 import { announceAgain } from '../outbox/announce.ts'
 import type { LockedRun, VerbContext } from '../context.ts'
 import { lockRun } from '../context.ts'
-import { checkHolder } from './hold-run.ts'
+import { checkHolder, lossError } from './hold-run.ts'
 
 /** How much of a holder's text is kept in the audit. */
 const auditTextMax = 500
@@ -148,6 +148,21 @@ export function* takeOverExecutor(context: VerbContext, { runId, fence }: Hold):
 }
 
 /**
+ * An executor's work was cut off by a fault of its machine, such as a lost guard. That counts as an
+ * attempt, as a lost lease does, but nobody has to wait for the end of the lease.
+ */
+export function* giveUpRun(context: VerbContext, request: HolderRequest): Verb<Run> {
+  const locked = yield* lockRun(context, request.runId)
+  const { run } = locked
+  checkHolder(run, request.leaseHash, context.now())
+  // A run that waits for a decision about its step has no work that could be cut off.
+  if (run.state !== 'running') throw lossError(run, 'lease_lost')
+  const given = giveUp(run, context.moment())
+  const why = { why: 'the work was cut off' }
+  return (yield* storeSwept(context, locked, given, why, request.actor)) ?? run
+}
+
+/**
  * The executors that held runs of a store before it was moved are gone. Their leases count as ended
  * before the move, which would otherwise extend them, and the next sweep gives the runs back.
  */
@@ -161,6 +176,7 @@ function* storeSwept(
   locked: LockedRun,
   swept: SweepResult,
   why: { readonly why?: string },
+  actor = 'sweeper',
 ): Verb<Run | null> {
   const { run } = locked
   const runId = run.id
@@ -172,7 +188,7 @@ function* storeSwept(
     }
     case 'returned': {
       const data = { ...lost, ...why }
-      const audit = { type: 'run.heartbeat_lost', actor: 'sweeper', runId, data } as const
+      const audit = { type: 'run.heartbeat_lost', actor, runId, data } as const
       const fence = yield* insertAudit(audit, run.fence, context.now())
       const [stored] = yield* writeRuns([{ ...swept.run, fence }])
       yield* announceAgain(context, locked, stored ?? swept.run, fence)
@@ -180,7 +196,7 @@ function* storeSwept(
     }
     case 'failed': {
       const data = { code: swept.run.errorCode, text: swept.run.errorText, ...lost }
-      const audit = { type: 'run.failed', actor: 'sweeper', runId, data } as const
+      const audit = { type: 'run.failed', actor, runId, data } as const
       return yield* storeEnd(context, locked, swept.run, audit, run.fence)
     }
   }
