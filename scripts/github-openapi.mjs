@@ -34,6 +34,7 @@ const operations = [
     'GET /collaborators/{username}/permission',
     'GET /pulls',
     'GET /pulls/{pull_number}',
+    'GET /pulls/{pull_number}/files',
     'GET /pulls/{pull_number}/reviews',
     'POST /pulls/{pull_number}/reviews',
     'GET /pulls/{pull_number}/reviews/{review_id}',

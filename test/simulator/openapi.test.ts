@@ -44,6 +44,13 @@ function checkedGitHub() {
   github.addRepository('acme/widgets', { labels: ['bug'] })
   github.setRole('acme/widgets', 'bot', 'admin')
   github.addPull('acme/widgets', { number: 1, headSha: sha('a'), baseSha: sha('b') })
+  github.addPull('acme/widgets', {
+    ...{ number: 5, headSha: sha('c'), baseSha: sha('b') },
+    files: [
+      { filename: 'src/a b.ts', patch: '@@ -1 +1,2 @@\n-one\n+One\n+two' },
+      { filename: 'logo.png', status: 'renamed', previousFilename: 'old.png' },
+    ],
+  })
   github.addIssue('acme/widgets', { number: 2, labels: ['bug'], body: 'Broken' })
   const hook = { url: 'http://bot.test/hook', secret: 'a secret', fetch: taking }
   const appHook = sendWebhooks(github, hook)
@@ -95,7 +102,9 @@ async function askEverything(world: ReturnType<typeof checkedGitHub>): Promise<v
   await takeInstallationToken()
   for (const as of ['token', 'installation'] as const) {
     for (const state of ['open', 'closed', 'all']) await ask(as, `GET ${repo}/pulls?state=${state}`)
-    for (const path of ['pulls/1', 'issues/1', 'issues/2']) await ask(as, `GET ${repo}/${path}`)
+    for (const path of ['pulls/1', 'pulls/1/files', 'pulls/5/files', 'issues/1', 'issues/2']) {
+      await ask(as, `GET ${repo}/${path}`)
+    }
     await askComments(world, as)
     await askStatuses(world, as)
     await askLabels(world, as)

@@ -24,6 +24,7 @@ import {
   threadNumbered,
   type NewIssue,
   type NewPull,
+  type PushOptions,
   type Thread,
   type ThreadEdit,
 } from './state/threads.ts'
@@ -47,12 +48,7 @@ export interface GitHubUserActions {
   addPull(repo: string, given: NewPull): SimulatedThread
   addIssue(repo: string, given?: NewIssue): SimulatedThread
   /** Sets a new head; with `force` old reviews point at it, as on GitHub. */
-  push(
-    repo: string,
-    number: number,
-    headSha: string,
-    options?: { readonly by?: string; readonly force?: boolean },
-  ): void
+  push(repo: string, number: number, headSha: string, options?: PushOptions): void
   close(
     repo: string,
     number: number,

@@ -131,8 +131,8 @@ export function pullJson(world: World, thread: Thread, pull: Pull): Json {
     review_comments: pull.reviews.reduce((sum, { comments }) => sum + comments.length, 0),
     maintainer_can_modify: false,
     commits: 1,
-    additions: 1,
-    deletions: 0,
-    changed_files: 1,
+    additions: pull.files.reduce((sum, { additions }) => sum + additions, 0),
+    deletions: pull.files.reduce((sum, { deletions }) => sum + deletions, 0),
+    changed_files: pull.files.length,
   }
 }

@@ -1,4 +1,5 @@
 /** Issues and pull requests, read only: people create and change them. */
+import { pullFileJson } from '../json/pull-file-json.ts'
 import { issueJson, pullJson, simplePullJson } from '../json/thread-json.ts'
 import { pageOf } from '../paging.ts'
 import { unprocessable } from '../refusal.ts'
@@ -26,6 +27,16 @@ export const threadRoutes: readonly Route[] = [
     handle: (call) => {
       const thread = pullThreadOf(call, readPulls)
       return { status: 200, body: pullJson(call.world, thread, thread.pull) }
+    },
+  },
+  {
+    route: 'GET /repos/{owner}/{repo}/pulls/{pull_number}/files',
+    docs: 'pulls/pulls#list-pull-requests-files',
+    handle: (call) => {
+      const thread = pullThreadOf(call, readPulls)
+      const { items, headers } = pageOf(call.request, thread.pull.files)
+      const body = items.map((file) => pullFileJson(thread, thread.pull, file))
+      return { status: 200, body, headers }
     },
   },
   {

@@ -3,6 +3,7 @@ import { issueJson, pullJson } from '../json/thread-json.ts'
 import type { Comment } from './comments.ts'
 import { emitEvent } from './events.ts'
 import { labelNamed, type Label } from './labels.ts'
+import { defaultFiles, pullFileOf, type NewPullFile, type PullFile } from './pull-files.ts'
 import { addCommitIfNew, type Repository } from './repositories.ts'
 import type { Review } from './reviews.ts'
 import { userNamed, type User } from './users.ts'
@@ -16,6 +17,7 @@ export interface Pull {
   baseSha: string
   draft: boolean
   mergedAt: number | null
+  files: readonly PullFile[]
   readonly reviews: Review[]
 }
 
@@ -55,6 +57,8 @@ export interface NewPull extends NewIssue {
   readonly headRef?: string
   readonly baseRef?: string
   readonly draft?: boolean
+  /** What it changes. If absent, one new file with one line. */
+  readonly files?: readonly NewPullFile[]
 }
 
 export function addIssue(world: World, repository: Repository, given: NewIssue): Thread {
@@ -78,6 +82,7 @@ export function addPull(world: World, repository: Repository, given: NewPull): T
       baseSha: given.baseSha,
       draft: given.draft ?? false,
       mergedAt: null,
+      files: (given.files ?? defaultFiles(number)).map(pullFileOf),
       reviews: [],
     },
   )
@@ -124,17 +129,20 @@ export function pullOf(thread: Thread): Pull {
   throw new Error(`${thread.number} is an issue, not a pull request.`)
 }
 
-export function pushTo(
-  world: World,
-  thread: Thread,
-  headSha: string,
-  options: { readonly by?: string; readonly force?: boolean },
-): void {
+export interface PushOptions {
+  readonly by?: string
+  readonly force?: boolean
+  /** What the pull request changes from now on. If absent, the same as before. */
+  readonly files?: readonly NewPullFile[]
+}
+
+export function pushTo(world: World, thread: Thread, headSha: string, options: PushOptions): void {
   const pull = pullOf(thread)
   const before = pull.headSha
   const sender = options.by === undefined ? thread.author : userNamed(world, options.by)
   addCommitIfNew(world, thread.repository, headSha)
   pull.headSha = headSha
+  if (options.files !== undefined) pull.files = options.files.map(pullFileOf)
   thread.repository.pushedAt = world.nowMs()
   thread.updatedAt = world.nowMs()
   // GitHub points old reviews at the new head when theirs is no longer part of the branch.
