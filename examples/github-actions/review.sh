@@ -11,6 +11,7 @@ report() {
 
 report 'reading the changes'
 # Your own tool belongs here. The run, with its commits, is in the file $HOLDFAST_INPUT_FILE.
-head=$(sed 's/.*"head_sha":"\([0-9a-f]*\)".*/\1/' "$HOLDFAST_INPUT_FILE")
+# The first "head_sha" in it is the run's; another one is that of the run before.
+head=$(grep -o '"head_sha":"[0-9a-f]*"' "$HOLDFAST_INPUT_FILE" | head -n 1 | cut -d '"' -f 4)
 
 printf '## Review\n\nNo findings in %.7s.\n' "$head" >"$HOLDFAST_SUMMARY_FILE"

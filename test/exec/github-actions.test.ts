@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { databases } from '../scenarios/server-data.ts'
 import { context, repo, ScenarioGitHub } from '../scenarios/scenario-github.ts'
-import { sha } from '../scenarios/client.ts'
+import { at, sha } from '../scenarios/client.ts'
 import { ExecWorld } from './exec-world.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
@@ -73,16 +73,19 @@ async function job(workflow: string, event: string, payload: object) {
 
 const repository = () => ({ id: github.github.repository(repo).id, full_name: repo })
 
+/** The event file for a head of a pull request. */
+const reviewed = (number: number, action: string, head: string, second: number) => ({
+  ...{ action, number, repository: repository() },
+  pull_request: {
+    ...{ number, updated_at: at(second) },
+    ...{ head: { sha: sha(head) }, base: { sha: sha('main') } },
+  },
+  sender: { login: 'mona', id: 1, type: 'User' },
+})
+
 it('the review is done once for a head, and shown on the pull request and in the job', async () => {
   github.pull(5)
-  const payload = {
-    ...{ action: 'opened', number: 5, repository: repository() },
-    pull_request: {
-      ...{ number: 5, updated_at: '2024-01-01T00:00:00Z' },
-      ...{ head: { sha: sha('head of 5') }, base: { sha: sha('main') } },
-    },
-    sender: { login: 'mona', id: 1, type: 'User' },
-  }
+  const payload = reviewed(5, 'opened', 'head of 5', 0)
   const first = await job('review.yml', 'pull_request', payload)
   expect([first.code, first.stderr]).toEqual([0, expect.stringContaining('Done: review of')])
   const head = sha('head of 5').slice(0, 7)
@@ -102,6 +105,18 @@ it('the review is done once for a head, and shown on the pull request and in the
   expect(github.github.comments(repo, 5).map(({ body }) => body)).toEqual([
     expect.stringContaining(`No findings in ${head}.`),
   ])
+})
+
+it('the review of the next head names that head, not the one before', async () => {
+  github.pull(6)
+  const first = await job('review.yml', 'pull_request', reviewed(6, 'opened', 'head of 6', 0))
+  github.github.push(repo, 6, sha('next'))
+  const second = await job('review.yml', 'pull_request', reviewed(6, 'synchronize', 'next', 60))
+  expect([first.code, second.code]).toEqual([0, 0])
+  expect((await github.runs(6))[1]).toMatchObject({
+    ...{ head_sha: sha('next'), previous: { head_sha: sha('head of 6') } },
+    summary: `## Review\n\nNo findings in ${sha('next').slice(0, 7)}.\n`,
+  })
 })
 
 it('the documentation is built once for a push', async () => {
