@@ -19,10 +19,24 @@ RUNS = int(os.environ.get("WORKER_RUNS", "0"))
 WAIT_MS = 20_000
 
 
-def post(path, body, extra_headers=None):
+class Lost(Exception):
+    """This worker has lost its run: stop working on it."""
+
+
+class Held:
+    """A run that this worker has leased. `lost` is set as soon as it is known to be lost."""
+
+    def __init__(self, run, token):
+        self.run = run
+        self.token = token
+        self.lost = threading.Event()
+
+
+def call(method, path, body, extra_headers=None):
     """Returns (status, JSON). Tries again while the server cannot be reached or is not ready."""
     request = urllib.request.Request(
         URL + path,
+        method=method,
         data=json.dumps(body).encode(),
         headers={
             "authorization": f"Bearer {TOKEN}",
@@ -43,48 +57,63 @@ def post(path, body, extra_headers=None):
         time.sleep(1)
 
 
-def keep_lease(run_id, lease_token, done, lost):
+def keep_lease(held, done):
     """Renews the lease until the work is done. Sets `lost` when this worker lost the run."""
+    path = f"/v1/runs/{held.run['id']}/heartbeat"
     while not done.is_set():
-        status, answer = post(
-            f"/v1/runs/{run_id}/heartbeat", {"lease_token": lease_token, "wait_ms": 1000}
-        )
+        status, answer = call("POST", path, {"lease_token": held.token, "wait_ms": 1000})
         if status != 200:
             if not done.is_set():
                 print(f"stop: {answer['code']}", flush=True)
-                lost.set()
+                held.lost.set()
             return
 
 
-def work(run, lost):
-    """Your work goes here. Check `lost` regularly, and stop when it is set."""
-    print(f"working on {run['type']} of {run['key']}", flush=True)
-    lost.wait(float(os.environ.get("WORKER_SECONDS", "1")))
+def work(held):
+    """Your work goes here. Check `held.lost` regularly, and raise Lost when it is set."""
+    print(f"working on {held.run['type']} of {held.run['key']}", flush=True)
+    if held.lost.wait(float(os.environ.get("WORKER_SECONDS", "1"))):
+        raise Lost
     return {"outcome": "succeeded", "verdict": "success", "summary": "Nothing to object to."}
 
 
-def one_run():
+def result_of(do, held):
+    """How the run ended. None if this worker has lost it."""
+    try:
+        return do(held)
+    except Lost:
+        return None
+    except Exception as error:
+        return {"outcome": "failed", "error": {"code": "worker_error", "text": str(error)}}
+
+
+def one_run(do):
     # The server may have leased a run although its answer was lost. All tries of one request have
     # the same key, so the repeat gets the same run.
     key = {"idempotency-key": str(uuid.uuid4())}
-    status, leased = post("/v1/runs/lease", {"worker": "python", "wait_ms": WAIT_MS}, key)
+    body = {"worker": "python", "wait_ms": WAIT_MS}
+    status, leased = call("POST", "/v1/runs/lease", body, key)
     if status == 204:
         return False
     if status != 200:
         raise SystemExit(leased["detail"])
-    run, token = leased["run"], leased["lease"]["token"]
-    done, lost = threading.Event(), threading.Event()
-    keeper = threading.Thread(target=keep_lease, args=(run["id"], token, done, lost), daemon=True)
-    keeper.start()
-    result = work(run, lost)
+    held = Held(leased["run"], leased["lease"]["token"])
+    done = threading.Event()
+    threading.Thread(target=keep_lease, args=(held, done), daemon=True).start()
+    result = result_of(do, held)
     done.set()
-    if not lost.is_set():
-        status, answer = post(f"/v1/runs/{run['id']}/complete", {"lease_token": token, **result})
+    if result is not None and not held.lost.is_set():
+        body = {"lease_token": held.token, **result}
+        status, answer = call("POST", f"/v1/runs/{held.run['id']}/complete", body)
         print(answer["state"] if status == 200 else answer["code"], flush=True)
     return True
 
 
-if __name__ == "__main__":
+def main(do):
     finished = 0
     while RUNS == 0 or finished < RUNS:
-        finished += one_run()
+        finished += one_run(do)
+
+
+if __name__ == "__main__":
+    main(work)
