@@ -101,7 +101,7 @@ afterEach(async () => {
   if (model.child.exitCode === null) await once(model.child, 'exit')
 })
 
-const patch = ['@@ -10,3 +10,4 @@ start', ' one', '-two', '+two // TODO', '+debugger', ' three']
+const patch = ['@@ -10,3 +10,4 @@ start', ' one', '-two', '+var two', '+debugger', ' three']
 
 function open(number: number, lines: readonly string[]): void {
   github.github.addPull(repo, {
@@ -126,7 +126,7 @@ it('publishes one review with comments on lines, and its verdict', async () => {
       commitId: sha('head of 5'),
       body: expect.stringContaining('Remarks: 2, of which must be fixed: 1.'),
       comments: [
-        { path: 'src/start.ts', line: 11, body: expect.stringContaining('meant to stay') },
+        { path: 'src/start.ts', line: 11, body: expect.stringContaining('let or const') },
         { path: 'src/start.ts', line: 12, body: expect.stringContaining('debugger') },
       ],
     },

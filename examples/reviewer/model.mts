@@ -42,7 +42,7 @@ function answerTo(what: string, question: unknown): object {
 
 const rules = [
   { pattern: /\bdebugger\b/, body: 'This stops the program in a debugger.', blocking: true },
-  { pattern: /\bTODO\b/, body: 'Is this meant to stay?', blocking: false },
+  { pattern: /\bvar\b/, body: 'Prefer let or const.', blocking: false },
 ]
 
 function findingsIn({ files }: Change): readonly Finding[] {

@@ -46,6 +46,25 @@ export function unattended(open: OpenStore): void {
       expect(next?.run.fence).toBeGreaterThan(held!.run.fence)
     })
 
+    it('leaves a run that waited long to its worker until it is lost (scenario 58)', async () => {
+      const subject = make({ pendingTimeoutMs: 60 * minute })
+      const { run } = await subject.claim('a', { lease: null })
+      move(10 * minute)
+      const held = await subject.lease()
+      const recovered = async () =>
+        (await subject.audits('a')).filter(({ type }) => type === 'run.heartbeat_lost').length
+      for (let beat = 0; beat < 61; beat++) {
+        move(1000)
+        await world().store.runs.heartbeat(holderOf(held!), null)
+        expect(await sweep({ run })).toBeNull()
+      }
+      expect([await subject.state('a'), await recovered()]).toEqual(['running', 0])
+      move(leaseMs)
+      expect(await sweep({ run })).toMatchObject({ state: 'pending', attempt: 2 })
+      expect(await sweep({ run })).toBeNull()
+      expect([await subject.state('a'), await recovered()]).toEqual(['pending', 1])
+    })
+
     it('fails a run whose third worker in the round was lost', async () => {
       const subject = make()
       const { run } = await subject.claim('a', { lease: null })
