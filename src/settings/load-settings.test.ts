@@ -105,6 +105,50 @@ describe('numbers', () => {
     },
   )
 
+  test.each(['abc', '-5', '0', '1.5', '1e3', '+5', 'Infinity', '99999999999'])(
+    'a time of %j is an error that names the setting and what is allowed (scenario 62)',
+    async (text) => {
+      const env = { HOLDFAST_LEASE_MS: text, HOLDFAST_SHUTDOWN_MS: text }
+      const flags = { leaseMs: text, shutdownMs: text }
+      const wrong = (name: string, min: number) =>
+        `${name} is "${text}" but must be a whole number from ${min} to 86400000 (milliseconds)`
+      const lease = [
+        '--lease-ms (from the command line)',
+        'HOLDFAST_LEASE_MS (from the environment)',
+      ]
+      const stop = ['--shutdown-ms (from the command line)', lease[1]!.replace('LEASE', 'SHUTDOWN')]
+      const expected = [
+        ...lease.map((name) => wrong(name, 1000)),
+        // 0 means that nothing is waited for.
+        ...(text === '0' ? [] : stop.map((name) => wrong(name, 0))),
+      ]
+      expect((await problemsOf({ env, flags })).toSorted()).toEqual(expected.toSorted())
+    },
+  )
+
+  test.each([
+    "'abc'",
+    '-5',
+    '0',
+    '1.5',
+    "'1e3'",
+    "'+5'",
+    'Infinity',
+    'NaN',
+    '99999999999',
+    "'500'",
+  ])(
+    'nor is a timeout of %s in a config file replaced by the default (scenario 62)',
+    async (code) => {
+      configFile(`export default { runs: { review: { timeoutMs: ${code} } } }`)
+      expect(await problemsOf({})).toEqual([
+        expect.stringMatching(
+          /runs\.review\.timeoutMs is .+ but must be a whole number from 1000 to 2147483647$/,
+        ),
+      ])
+    },
+  )
+
   test('an empty flag is an error, not a default', async () => {
     expect(await problemsOf({ flags: { port: '' } })).toHaveLength(1)
   })
