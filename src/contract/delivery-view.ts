@@ -8,6 +8,7 @@ import { targetText } from '../domain/outbox/target-text.ts'
 import type { Paged, Store, StorePart } from '../store.ts'
 import type { BudgetView, DeliveryView, DeliveryWithAttemptsView } from './deliveries.ts'
 import { maybeTime, timeView } from './answers.ts'
+import { shownStored } from '../stored-json.ts'
 
 type DeliveryStore = StorePart<{ repositories: 'names'; runs: 'types' }> & Pick<Store, 'now'>
 
@@ -44,7 +45,7 @@ export async function deliveryWithAttempts(
 ): Promise<DeliveryWithAttemptsView> {
   return {
     ...(await oneDelivery(store, item)),
-    content: JSON.parse(item.content) as unknown,
+    content: shownStored(() => JSON.parse(item.content)),
     attempts: attempts.map(attemptView),
   }
 }

@@ -4,11 +4,13 @@ import { StoreUnavailableError } from '../errors.ts'
 import type { AnchorPlace, OutboxStore } from '../store/outbox-store.ts'
 import type { Claimed, Leased, LeaseView } from '../runs/runs.ts'
 import type { Paged } from '../store.ts'
+import { shownStored } from '../stored-json.ts'
 import { maybeTime, timeView } from './answers.ts'
 import type { RunView } from './runs.ts'
 import { knownStepView } from './step-view.ts'
 
-const maybeJson = (json: string | null): unknown => (json === null ? null : JSON.parse(json))
+const maybeJson = (json: string | null): unknown =>
+  json === null ? null : shownStored(() => JSON.parse(json))
 
 export interface AnchorSource {
   readonly outbox: Pick<OutboxStore, 'anchorsOf'>

@@ -2,6 +2,7 @@
 import type { Step } from '../domain/step.ts'
 import { stepKey } from '../ids.ts'
 import type { StepAnswerView, StepView, StepWithResultView } from './steps.ts'
+import { parseStored, shownStored } from '../stored-json.ts'
 import { maybeTime, timeView } from './answers.ts'
 
 export function knownStepView(step: Step) {
@@ -24,7 +25,7 @@ export function stepView(step: Step): StepView {
 }
 
 export function stepWithResultView(step: Step): StepWithResultView {
-  return { ...stepView(step), result: resultOf(step) }
+  return { ...stepView(step), result: shownStored(() => resultOf(step)) }
 }
 
 /** For a holder. `already`: what it sent changed nothing. */
@@ -39,7 +40,8 @@ export function stepAnswerView(step: Step, already: boolean): StepAnswerView {
   }
 }
 
-const resultOf = ({ result }: Step): unknown => (result === null ? null : JSON.parse(result))
+const resultOf = ({ name, result }: Step): unknown =>
+  result === null ? null : parseStored(result, `result of the step ${name}`)
 
 const errorOf = ({ errorCode: code, errorText: text }: Step): StepView['error'] =>
   code === null ? null : { code, text }

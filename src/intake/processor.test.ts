@@ -362,6 +362,15 @@ describe('a webhook that cannot be decided without a look at GitHub', () => {
   })
 })
 
+/** Tries until the webhook `bad` has failed. */
+async function giveUp(world: ProcessorWorld): Promise<void> {
+  for (let n = 0; world.entry('bad').state === 'waiting' && n < 10; n++) {
+    await world.processor.kick()
+    world.now += 3_600_000
+  }
+  expect(world.entry('bad')).toMatchObject({ state: 'failed', reason: 'internal-error' })
+}
+
 describe('a webhook that fails because of a bug', () => {
   it('is tried five times, then given up, and does not hold up its lane', async () => {
     const world = new ProcessorWorld()
@@ -373,11 +382,17 @@ describe('a webhook that fails because of a bug', () => {
     world.add('next', { lane: 'a' })
     await world.processor.kick()
     expect(world.states()).toEqual(['waiting', 'processed'])
-    for (let n = 0; world.entry('bad').state === 'waiting' && n < 10; n++) {
-      await world.processor.kick()
-      world.now += 3_600_000
-    }
-    expect(world.entry('bad')).toMatchObject({ state: 'failed', reason: 'internal-error' })
+    await giveUp(world)
     expect(world.acted.filter((id) => id === 'bad')).toHaveLength(5)
+  })
+
+  it('fails too if its stored body is damaged; the others go on (scenario 59)', async () => {
+    const world = new ProcessorWorld()
+    world.bodies.set(world.add('bad', { lane: 'a' }).arrival, Buffer.from('damaged'))
+    world.add('next', { lane: 'a' })
+    await world.processor.kick()
+    expect(world.states()).toEqual(['waiting', 'processed'])
+    await giveUp(world)
+    expect(world.acted).not.toContain('bad')
   })
 })

@@ -13,6 +13,7 @@ import { parsePayload, unpackBody } from '../intake/events/payload.ts'
 import { givenFilters, pageOf } from './listing.ts'
 import { type WithId, operation } from './operation.ts'
 import type { OperationPorts } from './ports.ts'
+import { shownStored } from '../stored-json.ts'
 
 /** What GitHub sent and what it led to, newest first. */
 export const listInbox = operation(
@@ -48,7 +49,7 @@ export const getInboxEntry = operation(
     return {
       ...inboxView(entry),
       headers: JSON.parse(stored.headers) as Record<string, string>,
-      payload: parsePayload(unpackBody(stored.body)),
+      payload: shownStored(() => parsePayload(unpackBody(stored.body))),
     }
   },
 )

@@ -14,7 +14,10 @@ import type {
   RunView,
   RunsQuery,
 } from '../contract/runs.ts'
-import { heldLeaseHash, leaseTokenOf, limitsOf } from './caller.ts'
+import type { Leased } from '../runs/runs.ts'
+import { hashLeaseToken } from '../secrets.ts'
+import { isReadable, unreadable } from '../stored-json.ts'
+import { type Caller, heldLeaseHash, leaseTokenOf, limitsOf } from './caller.ts'
 import { emptyPage, givenFilters, pageOf } from './listing.ts'
 import { type WithId, operation } from './operation.ts'
 import type { OperationPorts } from './ports.ts'
@@ -71,10 +74,25 @@ export const leaseRun = operation(
     const [within, token] = [limitsOf(caller), leaseTokenOf(caller)]
     if (within !== undefined && runId !== undefined) await checkRun(store, within, runId)
     const request = { worker, types, runId, waitMs, leaseMs, within, token, signal }
-    const leased = await runs.lease(request, caller.actor, once)
-    return leased && (await leasedView(store, leased))
+    for (;;) {
+      const leased = await runs.lease(request, caller.actor, once)
+      if (leased === null) return null
+      if (isReadable(leased.run.input)) return await leasedView(store, leased)
+      // A worker could do nothing right with it. The same key leases the next run.
+      await failUnreadable(runs, leased, caller)
+    }
   },
 )
+
+async function failUnreadable(
+  runs: OperationPorts['runs'],
+  { run, lease }: Leased,
+  { actor }: Caller,
+): Promise<void> {
+  const { code, message: text } = unreadable('input of the run')
+  const failed = { outcome: 'failed', error: { code, text } } as const
+  await runs.complete({ ...failed, runId: run.id, leaseHash: hashLeaseToken(lease.token) }, actor)
+}
 
 /** Renews a lease. With `wait_ms` it waits, and rejects early if the holder loses the run. */
 export const heartbeatRun = operation(

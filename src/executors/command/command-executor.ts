@@ -19,6 +19,7 @@ import { commandOutcome, lastLines } from './command-outcome.ts'
 import type { CommandEnd, Commands, RunningCommand } from './commands.ts'
 import { readResultFiles, type CommandResults } from './result-files.ts'
 import { makeRunFiles, removeRunFiles, type RunFiles } from './run-files.ts'
+import { parseStored } from '../../stored-json.ts'
 
 /** For a command that completed its own run. */
 const endMsAfterCompletion = 10_000
@@ -53,6 +54,8 @@ async function withFiles(
   { store, url, log }: CommandOptions,
   work: (files: RunFiles) => Promise<WorkEnd>,
 ): Promise<WorkEnd> {
+  // The view has only words in the place of an unreadable input, and the command cannot know that.
+  if (run.input !== null) parseStored(run.input, 'input of the run')
   const input = JSON.stringify({ ...(await runView(store, run)), decision: null })
   const files = await makeRunFiles({ input, mcpUrl: `${url()}/mcp`, runToken })
   try {

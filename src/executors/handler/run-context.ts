@@ -10,6 +10,7 @@ import { publishDelivery, reportRunStatus } from '../../operations/outputs.ts'
 import type { OperationPorts } from '../../operations/ports.ts'
 import type { RunContext, StepOptions, StepWork } from '../../run-handler.ts'
 import type { StepRunner } from './step-runner.ts'
+import { parseStored } from '../../stored-json.ts'
 
 export interface ContextOptions {
   readonly held: HeldRun
@@ -51,7 +52,7 @@ function fieldsOf(run: Run) {
   const { previousRunId, previousHeadSha, previousVerdict } = run
   return {
     ...{ id, key, type, subject, repo, pr, baseSha, headSha, attempt, round },
-    input: run.input === null ? null : (JSON.parse(run.input) as unknown),
+    input: run.input === null ? null : parseStored(run.input, 'input of the run'),
     feedback: null,
     trigger: { event, action, sender },
     previous: previousRunId === null ? null : previousOf(previousRunId),

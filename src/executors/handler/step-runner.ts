@@ -27,6 +27,7 @@ import { checkStepOptions, checkStepName } from './step-options.ts'
 import { nested, StepFailedError, StepNotDone } from '../../step-errors.ts'
 import { StepTimeoutError, usedTwice } from '../../step-errors.ts'
 import { BadStepResult, resultText } from './step-result.ts'
+import { parseStored } from '../../stored-json.ts'
 
 const storeRetryMs = 1000
 const errorTextMax = 2000
@@ -84,7 +85,7 @@ export class StepRunner {
       startId: random.bytes(12).toString('base64url'),
     }
     const result = (known && storedResult(known)) ?? (await this.#begin(call))
-    return JSON.parse(result) as T
+    return parseStored(result, `result of the step ${name}`) as T
   }
 
   /** Resolves when the store has answered for every result. */
