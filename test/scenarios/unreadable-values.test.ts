@@ -76,8 +76,11 @@ describe.each(databases)('a damaged value on $name (scenario 59)', ({ makeData }
     for (const id of bad) await damageInput(id)
     await start()
     const lease = { worker: 'w', types: ['remote'], wait_ms: 20_000 }
-    const leased = (await server.admin.post('/v1/runs/lease', lease)).body
+    const key = { 'idempotency-key': randomUUID() }
+    const leased = (await server.admin.post('/v1/runs/lease', lease, key)).body
     expect(leased.run).toMatchObject({ id: good[2], input: { pages: 3 } })
+    const again = await server.admin.post('/v1/runs/lease', lease, key)
+    expect(again.body.lease).toEqual(leased.lease)
     expect((await server.admin.complete(leased)).status).toBe(200)
     for (const id of bad) {
       const text = 'the stored input of the run cannot be read: it is not JSON'
