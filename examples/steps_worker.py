@@ -13,6 +13,8 @@ import uuid
 import worker
 
 SERVICE_URL = os.environ["SERVICE_URL"]
+# The run belongs to another worker now, or it is over. Any other refusal fails the run.
+LOST = ("superseded", "cancelled", "ended", "lease_lost", "step_late")
 
 
 def step(held, name, do):
@@ -39,7 +41,7 @@ def step(held, name, do):
 
 
 def accepted(status, answer):
-    if status == 409:
+    if status == 409 and answer["code"] in LOST:
         print(f"stop: {answer['code']}", flush=True)
         raise worker.Lost
     if status != 200:

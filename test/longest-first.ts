@@ -21,6 +21,7 @@ const long = [
   'test/exec/stopping.test.ts',
   'test/exec/two-at-once.test.ts',
   'test/exec/standalone.test.ts',
+  'test/scenarios/unreadable-values.test.ts',
   'test/scenarios/restart.test.ts',
   'test/executors/guard-loss.test.ts',
   'test/scenarios/publishing-absence.test.ts',
@@ -41,6 +42,7 @@ const long = [
   'test/conformance/engines/bullmq-trouble.test.ts',
   'test/chaos/claims-at-once.test.ts',
   'test/conformance/audit/why.postgres.test.ts',
+  'test/scenarios/stopping-work.test.ts',
   'test/readme.test.ts',
   'test/package.test.ts',
 ]

@@ -1,6 +1,7 @@
 /**
  * A reviewer of pull requests. It reads the change, asks a model twice, and publishes one review
  * with comments on lines. If the process dies, an answer that was stored is not asked for again.
+ * Start model.mts, and then `holdfast serve` in this folder.
  */
 import { defineConfig, type RunContext } from 'holdfast'
 
