@@ -23,6 +23,7 @@ const long = [
   'test/exec/standalone.test.ts',
   'test/scenarios/unreadable-values.test.ts',
   'test/scenarios/restart.test.ts',
+  'test/executors/blocked-loop.test.ts',
   'test/executors/guard-loss.test.ts',
   'test/scenarios/publishing-absence.test.ts',
   'test/chaos/publish-stopped.test.ts',

@@ -2,10 +2,14 @@
  * The store of a program that embeds Holdfast. It is opened when it is first needed. While it
  * cannot be reached, each call that needs it tries once to open it; calls at the same time share
  * that try. Nothing is tried in the background.
+ *
+ * With a queue, other processes are told at once which runs are free or lost, and this one is told
+ * too. Nothing waits for the queue.
  */
 import { StoreUnavailableError } from '../errors.ts'
 import { unannounced } from '../domain/run.ts'
 import type { Log } from '../log.ts'
+import { openEngine } from '../open-engine.ts'
 import { openStore, type Machine } from '../open-store.ts'
 import { createRuns, type RunsService } from '../runs/create-runs.ts'
 import { createSweeper } from '../runs/sweeper.ts'
@@ -23,6 +27,7 @@ export class StoreAccess {
   readonly #open: () => Promise<OpenedStore>
   #opened: Promise<OpenedStore> | null = null
   #closed = false
+  #closing: Promise<void> | null = null
 
   constructor(open: () => Promise<OpenedStore>) {
     this.#open = open
@@ -38,7 +43,13 @@ export class StoreAccess {
     return this.#opened
   }
 
-  async close(): Promise<void> {
+  /** Repeated calls wait for the same end. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
     this.#closed = true
     const opened = await this.#opened?.catch(() => null)
     await opened?.close()
@@ -56,8 +67,12 @@ export async function openEmbeddedStore(
     const isServed = (await store.upkeep.servedAt()) !== null
     // The store must know how long holders could not reach it before a run is taken from one.
     await store.upkeep.watch()
+    const storeId = (): Promise<string> => store.upkeep.storeId()
+    const engine =
+      settings.queueUrl === null ? null : await openEngine(settings, { ...machine, storeId })
     const runs = createRuns({
       ...machine,
+      ...(engine !== null && { engine }),
       store,
       leaseMs: settings.leaseMs,
       policyOf: (type, kind) => {
@@ -69,7 +84,16 @@ export async function openEmbeddedStore(
     const onSwept: Parameters<typeof createSweeper>[0]['onSwept'] = (swept) => runs.runsEnded(swept)
     const sweeper = createSweeper({ store, scheduler, log, serves: false, onSwept })
     sweeper.start()
-    return { store, runs, close: () => sweeper.stop().then(() => store.close()) }
+    engine?.listen([], { runAvailable: () => Promise.resolve(), runsLost: runs.lost })
+    return {
+      store,
+      runs,
+      async close() {
+        await sweeper.stop()
+        await engine?.stop()
+        await store.close()
+      },
+    }
   } catch (error) {
     await store.close()
     throw error
