@@ -6,7 +6,8 @@
  * control character. Every value has a largest size.
  */
 import { z } from 'zod'
-import { httpUrl, line, text } from '../validation/text-fields.ts'
+import { summaryBytesMax } from '../domain/completion.ts'
+import { httpUrl, line, text, textInBytes } from '../validation/text-fields.ts'
 
 export { httpUrl, line, text }
 
@@ -50,6 +51,11 @@ export const runType = z
     examples: ['review'],
     description: 'The type of run: a lower-case letter, then up to 63 of `a-z 0-9 . _ -`.',
   })
+
+/** A summary of a run is also read from a file, whose size is in bytes. */
+export const summary = textInBytes(summaryBytesMax, '256 KB').describe(
+  'Markdown for people, at most 256 KB as UTF-8.',
+)
 
 export const errorCode = z
   .string()

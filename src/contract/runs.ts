@@ -17,6 +17,7 @@ import {
   repo,
   runType,
   sha,
+  summary,
   text,
   waitMs,
 } from './fields.ts'
@@ -149,7 +150,7 @@ export const completeBody = z.strictObject({
     .enum(verdicts)
     .optional()
     .describe('What the work found, whatever its outcome. Default: none.'),
-  summary: text(200_000).optional().describe('Markdown for people.'),
+  summary: summary.optional(),
   description: text(2000).optional().describe('One sentence for a status.'),
   target_url: httpUrl.optional().describe('Where people read more: an http or https URL.'),
   result: anyJson.optional().describe('Any JSON for programs, at most 256 KB.'),

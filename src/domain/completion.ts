@@ -1,6 +1,9 @@
 /** How a holder says that its run ended. */
 import type { Outcome, Verdict } from './run.ts'
 
+/** Of a summary, as UTF-8, whichever way it comes: over HTTP, from a function or in a file. */
+export const summaryBytesMax = 256 * 1024
+
 export interface Completion {
   readonly outcome: Outcome
   readonly verdict?: Verdict | undefined

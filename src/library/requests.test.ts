@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
+import { completeBody } from '../contract/runs.ts'
 import { InvalidInputError } from '../errors.ts'
 import { openHoldfast } from './open-holdfast.ts'
 import { checkClaim, checkCompletion, checkOutput } from './requests.ts'
@@ -50,6 +51,28 @@ test('an invalid completion is refused in the same way', () => {
   const refusal = refusalOf(() => checkCompletion('completeRun', given as unknown as Completion))
   expect(refusal.message).toMatch(/^completeRun: outcome must be succeeded, failed or skipped; /)
   expect(refusal.message).not.toMatch(/Invalid|expected|received/)
+})
+
+describe('a summary', () => {
+  const ofBytes = (bytes: number) => ({ summary: 'é'.repeat(bytes / 2) })
+  const most = 256 * 1024
+
+  test.each([ofBytes(most), { summary: 'x'.repeat(most) }])(
+    'may be as long as the summary file of a command',
+    (given) => {
+      expect(checkCompletion('completeRun', given)).toMatchObject(given)
+      const body = { lease_token: 'x', outcome: 'succeeded', ...given }
+      expect(completeBody.safeParse(body).success).toBe(true)
+    },
+  )
+
+  test.each([ofBytes(most + 2), ofBytes(4 * most)])('is refused if it is longer', (given) => {
+    const refusal = refusalOf(() => checkCompletion('completeRun', given))
+    expect(refusal.message).toBe('completeRun: summary must be at most 256 KB as UTF-8')
+    const body = { lease_token: 'x', outcome: 'succeeded', ...given }
+    const messages = completeBody.safeParse(body).error?.issues.map(({ message }) => message)
+    expect(messages).toEqual(['must be at most 256 KB as UTF-8'])
+  })
 })
 
 describe('a value that is not JSON is refused by the name of its field', () => {

@@ -50,7 +50,7 @@ const completionSchema = z.strictObject({
   /** Default: `succeeded`. */
   outcome: z.enum(outcomes).default('succeeded'),
   verdict: z.enum(verdicts).optional(),
-  summary: field.text(200_000).optional(),
+  summary: field.summary.optional(),
   description: field.text(2000).optional(),
   targetUrl: field.httpUrl.optional(),
   result: field.anyJson.optional(),

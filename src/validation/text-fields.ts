@@ -25,12 +25,18 @@ export function line(max: number) {
 }
 
 /** Text for people: may have line breaks and tabs. */
-export function text(max: number) {
+export function text(max: number, tooLong = `must be at most ${max} characters`) {
   return z
     .string()
-    .max(max, `must be at most ${max} characters`)
+    .max(max, { message: tooLong, abort: true })
     .refine((value) => !value.includes('\0'), 'must not contain NUL')
     .refine(wellFormed, 'must be well-formed Unicode')
+}
+
+/** The same, measured as UTF-8. `size` is the maximum in words. */
+export function textInBytes(max: number, size: string) {
+  const tooLong = `must be at most ${size} as UTF-8`
+  return text(max, tooLong).refine((value) => Buffer.byteLength(value) <= max, tooLong)
 }
 
 export const httpUrl = z

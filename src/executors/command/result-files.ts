@@ -6,10 +6,12 @@
  */
 import { constants } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
+import { summaryBytesMax } from '../../domain/completion.ts'
 import { maskFor } from '../../texts/mask-values.ts'
 import type { RunFilePaths } from './run-files.ts'
 
-const bytesMax = 256 * 1024
+/** Of each file. */
+const bytesMax = summaryBytesMax
 
 export interface CommandResults {
   /** Null if the command wrote none. */
