@@ -3,6 +3,7 @@
  * and the GitHub that the settings name. The server and `holdfast worker` are built on it.
  */
 import type { PublishingRules } from './domain/outbox/schedule.ts'
+import type { GitHubPermissions } from './domain/github-permissions.ts'
 import type { Engine } from './engine.ts'
 import { SetupError } from './errors.ts'
 import type { GitHubConnection } from './github.ts'
@@ -15,6 +16,7 @@ import { createPrometheusMetrics } from './metrics/prometheus.ts'
 import { openEngine } from './open-engine.ts'
 import { givenMachine, openStore, systemMachine } from './open-store.ts'
 import type { Machine, OpenStoreOptions } from './open-store.ts'
+import { permissionsOf } from './settings/run-types/permissions.ts'
 import { budgetLimits } from './settings/run-types/publishing-rules.ts'
 import { runPolicy } from './settings/run-types/run-policy.ts'
 import type { Settings } from './settings/settings.ts'
@@ -80,6 +82,7 @@ export function openGitHub(
     apiUrl,
     publicUrl,
     events: eventsOf(settings),
+    runPermissions: runPermissionsOf(settings),
     credentials: app ?? { token: token ?? '' },
   })
 }
@@ -89,6 +92,11 @@ function eventsOf({ runs }: Settings): readonly string[] {
   const named = Object.values(runs).flatMap(({ on, rerunOn }) => Object.keys({ ...on, ...rerunOn }))
   const closes = named.some((name) => /^(pull_request|issue_comment)/.test(name))
   return [...new Set([...(closes ? ['pull_request'] : []), ...named])]
+}
+
+function runPermissionsOf(settings: Settings): Readonly<Record<string, GitHubPermissions>> {
+  const of = permissionsOf(settings)
+  return Object.fromEntries(Object.keys(settings.runs).map((type) => [type, of(type)]))
 }
 
 /** The settings that a node needs. */

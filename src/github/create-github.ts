@@ -6,6 +6,7 @@
 import { z } from 'zod'
 import { SetupError } from '../errors.ts'
 import type { GitHubConnection, OwnAccount, RepositoryRef, RoleAnswer } from '../github.ts'
+import type { GitHubPermissions } from '../domain/github-permissions.ts'
 import { roles } from '../domain/role.ts'
 import type { AppKey } from './credentials/app-credentials.ts'
 import { AppCredentials } from './credentials/app-credentials.ts'
@@ -28,6 +29,8 @@ export interface GitHubOptions extends TransportOptions {
   readonly publicUrl: string | null
   /** The GitHub events that the configuration listens to. */
   readonly events: readonly string[]
+  /** By run type, what the GitHub tokens of its runs may do. For `doctor`. */
+  readonly runPermissions?: Readonly<Record<string, GitHubPermissions>>
   /** Called if a repository has another name than the one it was asked for by. */
   readonly onRenamed?: OnRenamed
 }

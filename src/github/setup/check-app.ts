@@ -6,10 +6,12 @@ import type { Setup } from './check-setup.ts'
 import { GitHubError, isGitHubError } from '../errors.ts'
 import {
   accessLabel,
-  eventLabel,
   neededPermissions,
   reachesAccess,
+  runNeeds,
+  settingLabel,
   couldNotCheck,
+  type RunNeed,
 } from './setup-findings.ts'
 
 const grantsForm = z.object({
@@ -52,6 +54,7 @@ export async function checkApp(setup: Setup): Promise<Finding[]> {
       `GitHub accepts the App. It acts as ${app.slug}[bot] (App ${app.id}).`,
     ),
     ...checkPermissions(app, place),
+    ...checkRunPermissions(app, runNeeds(setup.options.runPermissions ?? {}), place),
     ...checkEvents(app, setup.options.events, place),
     ...(await checkAppHook(setup, place)),
     ...(await checkAppDeliveries(setup, place)),
@@ -73,6 +76,30 @@ function checkPermissions({ permissions }: Grants, place: string): Finding[] {
   )
 }
 
+/** GitHub gives a run no token at all if one of the permissions of its type is missing. */
+function checkRunPermissions(
+  { permissions }: Grants,
+  needs: readonly RunNeed[],
+  place: string,
+): Finding[] {
+  const check = 'github.run_permissions'
+  if (needs.length === 0) return []
+  const missing = needs.filter(({ name, access }) => !reachesAccess(permissions[name], access))
+  if (missing.length === 0) {
+    return [fine(check, 'The App requests all the permissions that run types ask for.')]
+  }
+  return missing.map(({ type, name, access }) =>
+    problem(
+      check,
+      `Runs of the type ${type} ask for ${name}: ${access}, which the App does not request, so ` +
+        'they get no GitHub token.',
+      `${place} → Permissions & events → ${settingLabel(name)}: ${accessLabel[access]}. Then ` +
+        'accept the change in each installation. Or remove it from the config file: ' +
+        `runs: { ${JSON.stringify(type)}: { permissions: { … } } }`,
+    ),
+  )
+}
+
 function checkEvents({ events }: Grants, needed: readonly string[], place: string): Finding[] {
   const check = 'github.events'
   const missing = needed.filter((name) => !events.includes(name))
@@ -82,7 +109,7 @@ function checkEvents({ events }: Grants, needed: readonly string[], place: strin
     problem(
       check,
       `The App is not subscribed to ${name}.`,
-      `${place} → Permissions & events → Subscribe to events: tick ${eventLabel(name)}.`,
+      `${place} → Permissions & events → Subscribe to events: tick ${settingLabel(name)}.`,
     ),
   )
 }
@@ -91,6 +118,7 @@ function checkEvents({ events }: Grants, needed: readonly string[], place: strin
 async function checkInstallations(setup: Setup, app: Grants, place: string): Promise<Finding[]> {
   const check = 'github.installations'
   const install = `${place} → Install App`
+  const needs = [...neededPermissions, ...runNeeds(setup.options.runPermissions ?? {})]
   try {
     const route = 'GET /app/installations'
     const { data } = await setup.ask('app', installationsForm, route, { per_page: 100 })
@@ -103,11 +131,14 @@ async function checkInstallations(setup: Setup, app: Grants, place: string): Pro
         const remedy = `${install} → ${where}: unsuspend it, or uninstall it.`
         return [warning(check, `The installation for ${where} is suspended.`, remedy)]
       }
-      const unaccepted = missingPermissions(permissions).filter(({ name, access }) =>
-        reachesAccess(app.permissions[name], access),
-      )
+      const unaccepted = needs.filter(({ name, access }) => {
+        return (
+          !reachesAccess(permissions[name], access) && reachesAccess(app.permissions[name], access)
+        )
+      })
       if (unaccepted.length === 0) return []
-      const names = unaccepted.map(({ name, access }) => `${name}: ${access}`).join(', ')
+      const words = unaccepted.map(({ name, access }) => `${name}: ${access}`)
+      const names = [...new Set(words)].join(', ')
       const remedy = `An owner of ${where} must accept it: Settings → GitHub Apps → Review request.`
       return [problem(check, `${where} has not granted ${names}.`, remedy)]
     })

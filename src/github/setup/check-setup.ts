@@ -18,7 +18,7 @@ export interface Setup {
   readonly ask: Ask
   readonly isApp: boolean
   readonly transport: Transport
-  readonly options: Pick<GitHubOptions, 'apiUrl' | 'publicUrl' | 'events'>
+  readonly options: Pick<GitHubOptions, 'apiUrl' | 'publicUrl' | 'events' | 'runPermissions'>
 }
 
 const clockAheadMsMax = 60_000

@@ -4,7 +4,7 @@ import { fine, problem, warning, type Finding } from '../../domain/finding.ts'
 import type { Reply } from '../../github.ts'
 import type { Setup } from './check-setup.ts'
 import { isGitHubError } from '../errors.ts'
-import { accessLabel, eventLabel, neededPermissions, webhookAddress } from './setup-findings.ts'
+import { accessLabel, settingLabel, neededPermissions, webhookAddress } from './setup-findings.ts'
 
 const userForm = z.object({ login: z.string(), id: z.number() })
 
@@ -74,7 +74,7 @@ function checkByHand({ publicUrl, events: names }: Setup['options']): Finding {
   if (names.length === 0) {
     return fine('github.webhook', 'No run type listens to events, so no webhook is needed.')
   }
-  const events = names.map(eventLabel).join(', ')
+  const events = names.map(settingLabel).join(', ')
   return warning(
     'github.webhook',
     'With a token, webhooks are set up by hand and cannot be checked from here.',

@@ -1,4 +1,9 @@
 /** The permissions that a set-up needs on GitHub, and texts for findings about them. */
+import {
+  accessLevels,
+  type AccessLevel,
+  type GitHubPermissions,
+} from '../../domain/github-permissions.ts'
 import { warning, type Finding } from '../../domain/finding.ts'
 import type { GitHubError } from '../errors.ts'
 
@@ -17,18 +22,43 @@ export const neededPermissions: readonly (Need & { readonly access: 'read' | 'wr
   { name: 'contents', label: 'Contents', access: 'read' },
 ]
 
-/** As GitHub's settings call an event: `pull_request` is "Pull request" there. */
-export function eventLabel(name: string): string {
+/** As GitHub's settings call an event or a permission: `pull_request` is "Pull request" there. */
+export function settingLabel(name: string): string {
   const words = name.replaceAll('_', ' ')
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
 export const webhookPath = '/webhooks/github'
 /** GitHub's words for the two levels of a permission. */
-export const accessLabel = { read: 'Read-only', write: 'Read and write' } as const
+export const accessLabel: Readonly<Record<AccessLevel, string>> = {
+  read: 'Read-only',
+  write: 'Read and write',
+  admin: 'Admin',
+}
 
-export function reachesAccess(given: string | undefined, needed: 'read' | 'write'): boolean {
-  return given === 'admin' || given === 'write' || (given === 'read' && needed === 'read')
+export function reachesAccess(given: string | undefined, needed: AccessLevel): boolean {
+  const levels: readonly (string | undefined)[] = accessLevels
+  return levels.indexOf(given) >= levels.indexOf(needed)
+}
+
+/** By run type, what the tokens of its runs may do. */
+export type RunPermissions = Readonly<Record<string, GitHubPermissions>>
+
+export interface RunNeed {
+  readonly type: string
+  readonly name: string
+  readonly access: AccessLevel
+}
+
+/** What run types ask for beyond what Holdfast needs itself. */
+export function runNeeds(types: RunPermissions): readonly RunNeed[] {
+  const all = Object.entries(types).flatMap(([type, permissions]) =>
+    Object.entries(permissions).map(([name, access]) => ({ type, name, access })),
+  )
+  return all.filter(({ name, access }) => {
+    const own = neededPermissions.find((need) => need.name === name)
+    return !reachesAccess(own?.access, access)
+  })
 }
 
 /** A check that got no useful answer from GitHub. */
