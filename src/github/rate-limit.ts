@@ -26,6 +26,25 @@ export function isLimited({ status, headers, body }: Answer): boolean {
   return status === 403 && (isUsedUp(headers) || namesLimit.test(message))
 }
 
+/** GraphQL has one address: `/graphql`, on GitHub Enterprise `/api/graphql`. */
+export function isGraphql(url: string): boolean {
+  return URL.parse(url)?.pathname.endsWith('/graphql') === true
+}
+
+/** GraphQL answers with 200 when its own quota is used up, and names that in the errors. */
+export function isGraphqlLimited({ status, body }: Pick<Answer, 'status' | 'body'>): boolean {
+  if (status !== 200 || body?.includes('RATE_LIMITED') !== true) return false
+  try {
+    const { errors } = JSON.parse(body) as { readonly errors?: unknown }
+    return Array.isArray(errors) && errors.some(hasLimitType)
+  } catch {
+    return false
+  }
+}
+
+const hasLimitType = (error: unknown): boolean =>
+  (error as { readonly type?: unknown } | null)?.type === 'RATE_LIMITED'
+
 /** A time of our clock. The wait is computed with GitHub's clock, because ours may be wrong. */
 export function limitedUntil(headers: Headers, nowMs: number): number {
   const theirNowMs = dateOf(headers) ?? nowMs

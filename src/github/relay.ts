@@ -9,6 +9,7 @@ import { makeId } from '../ids.ts'
 import type { GitHubRequests, OwnRequest } from '../github.ts'
 import type { Credentials } from './credentials/credentials.ts'
 import { GitHubError, troubleOfAnswer, troubleOfFailure, type Trouble } from './errors.ts'
+import { isGraphql, isGraphqlLimited } from './rate-limit.ts'
 import { apiVersion, type TransportOptions } from './transport.ts'
 
 /** Longer than for our own requests, because a program may read large files. */
@@ -27,7 +28,7 @@ export function createRelay(
     const authorization = await authorizationOf(ownAccount, token)
     const { answer, failed } = await exchange(options, request, authorization, requestId)
     if (failed !== null) signal.throwIfAborted()
-    const kind = answer === null ? failed.kind : await kindOf(answer, clock.wallMs())
+    const kind = answer === null ? failed.kind : await kindOf(answer, request.url, clock.wallMs())
     onAsked?.(kind)
     const status = answer?.status ?? null
     const githubRequestId = answer?.headers.get('x-github-request-id') ?? null
@@ -77,9 +78,10 @@ function withBody({ status, headers }: Response, body: ArrayBuffer, url: string)
   return Object.defineProperty(response, 'url', { value: url })
 }
 
-async function kindOf(answer: Response, nowMs: number): Promise<string> {
+async function kindOf(answer: Response, url: string, nowMs: number): Promise<string> {
   const { status, headers } = answer
-  const body = status < 400 ? '' : await answer.clone().text()
+  const body = status < 400 && !isGraphql(url) ? '' : await answer.clone().text()
+  if (isGraphql(url) && isGraphqlLimited({ status, body })) return 'rate_limited'
   return troubleOfAnswer({ status, headers, body }, nowMs)?.kind ?? 'ok'
 }
 

@@ -179,4 +179,34 @@ describe('an answer', () => {
     expect((await failureOf(get())).status).toBe(403)
     expect([...client.held.blocks.keys()]).toEqual(['github:user'])
   })
+
+  it('of GraphQL stops the GraphQL of this client until its reset, and nothing else', async () => {
+    const { octokit, clock, held } = client
+    const asked = () => api.calls().filter((call) => call === 'POST /graphql').length
+    const reset = clock.wallMs() / 1000 + 120
+    const headers = {
+      date: new Date(clock.wallMs()).toUTCString(),
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': String(reset),
+      'x-ratelimit-resource': 'graphql',
+    }
+    const error = { type: 'RATE_LIMITED', message: 'API rate limit already exceeded' }
+    api.on('POST /graphql', { headers, body: { errors: [error] } })
+    const query = () => octokit.graphql('{ viewer { login } }')
+    expect(await rejectionOf(query())).toMatchObject({ errors: [error] })
+    expect(await failureOf(query())).toMatchObject({ status: 429 })
+    expect(asked()).toBe(1)
+    api.on(`GET ${path}`, { body: { id: 77 } })
+    expect((await get()).data.id).toBe(77)
+    expect(held.blocks.size).toBe(0)
+    clock.pass(119_000)
+    expect(await failureOf(query())).toMatchObject({ status: 429 })
+    clock.pass(1000)
+    api.on('POST /graphql', { body: { data: { viewer: { login: 'RATE_LIMITED' } } } })
+    expect(await query()).toEqual({ viewer: { login: 'RATE_LIMITED' } })
+    expect(await query()).toEqual({ viewer: { login: 'RATE_LIMITED' } })
+    api.on('POST /graphql', { status: 403, headers, body: { message: 'rate limit' } })
+    expect(await failureOf(query())).toMatchObject({ status: 403 })
+    expect(held.blocks.size).toBe(0)
+  })
 })

@@ -6,6 +6,7 @@
  * - The token goes to the API's own host and nowhere else. The caller never sees it.
  * - Only a GET or HEAD is redirected, and only within that host.
  * - A refused token is replaced once. Nothing else is repeated.
+ * - A used up quota of GraphQL stops the GraphQL of this client, and nothing else.
  */
 import type { Clock } from '../clock.ts'
 import { ConflictError, GitHubUnavailableError } from '../errors.ts'
@@ -19,7 +20,7 @@ import type {
   RepositoryRef,
 } from '../github.ts'
 import { GitHubError, isGitHubError } from './errors.ts'
-import { isLimited, limitedUntil } from './rate-limit.ts'
+import { isGraphql, isGraphqlLimited, isLimited, limitedUntil } from './rate-limit.ts'
 import { RunToken } from './run-token.ts'
 import { limited, tokenProblem } from './token-problem.ts'
 
@@ -90,6 +91,8 @@ class Sender {
   readonly #options: RunFetchOptions
   readonly #token: RunToken
   #repositoryId: number | null
+  /** By the wall clock: before this no request to GraphQL is sent. */
+  #graphqlFrom = 0
 
   constructor(options: RunFetchOptions) {
     this.#options = options
@@ -116,6 +119,15 @@ class Sender {
   }
 
   async #send(request: OwnRequest): Promise<Response> {
+    if (!isGraphql(request.url)) return await this.#sendInTurn(request)
+    const waitMs = this.#graphqlFrom - this.#options.clock.wallMs()
+    if (waitMs > 0) throw limited(waitMs)
+    const answer = await this.#sendInTurn(request)
+    await this.#noteGraphqlLimit(answer)
+    return answer
+  }
+
+  async #sendInTurn(request: OwnRequest): Promise<Response> {
     const identity = await this.#enter()
     const first = await this.#currentToken(identity)
     const answer = await this.#sendWith(request, first)
@@ -175,6 +187,14 @@ class Sender {
     const { blocks, clock } = this.#options
     const until = await blocks.blockedUntil(identity)
     if (until !== null) throw limited(until - clock.wallMs())
+  }
+
+  async #noteGraphqlLimit(answer: Response): Promise<void> {
+    const { status, headers } = answer
+    const body = await answer.clone().text()
+    const isUsedUp = isOfAnotherQuota(headers) && isLimited({ status, headers, body })
+    if (!isUsedUp && !isGraphqlLimited({ status, body })) return
+    this.#graphqlFrom = limitedUntil(headers, this.#options.clock.wallMs())
   }
 
   async #noteLimit(answer: Response, identity: string): Promise<Response> {
