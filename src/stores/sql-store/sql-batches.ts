@@ -8,7 +8,7 @@ import type { Verb } from '../sql.ts'
 import { claimRuns, subjectOf } from '../verbs/runs/claim-runs.ts'
 import { receiveWebhooks } from '../verbs/inbox/receive-webhooks.ts'
 import { finishWebhooks } from '../verbs/inbox/finish-webhooks.ts'
-import { stepKey } from '../tables/step-table.ts'
+import { stepMapKey } from '../tables/step-table.ts'
 import type { ActAnswer } from '../verbs/steps/act-on-steps.ts'
 import { actOnSteps } from '../verbs/steps/act-on-steps.ts'
 import type { VerbRunner } from './verb-runner.ts'
@@ -43,7 +43,7 @@ export class SqlBatches {
     this.steps = new Batcher<port.StepRequest, ActAnswer>({
       run: (requests, isAlone) =>
         this.#run(requests, isAlone && runOf, () => actOnSteps(context, requests)),
-      keyOf: stepKey,
+      keyOf: stepMapKey,
       ...batches,
       // A run sends the result of one step together with the start of the next.
       batchMax: 128,

@@ -38,10 +38,10 @@ export interface StepName {
 }
 
 /** Names a step within its round. */
-export const stepKey = ({ runId, name }: Pick<StepName, 'runId' | 'name'>): string =>
+export const stepMapKey = ({ runId, name }: Pick<StepName, 'runId' | 'name'>): string =>
   `${runId} ${name}`
 
-/** By `stepKey`. Two names must not differ in the round alone. */
+/** By `stepMapKey`. Two names must not differ in the round alone. */
 export function* selectSteps(names: readonly StepName[]): Verb<Map<string, Step>> {
   if (names.length === 0) return new Map()
   // Numbers are sent as text, because a list of values has no types of its own on PostgreSQL.
@@ -50,7 +50,7 @@ export function* selectSteps(names: readonly StepName[]): Verb<Map<string, Step>
     SELECT ${step.columns} FROM wanted JOIN step ON run_id = its_run
       AND round = CAST(its_round AS INTEGER) AND name = its_name`
   const found = rows.map((row) => step.decode(row))
-  return new Map(found.map((item) => [stepKey(item), item]))
+  return new Map(found.map((item) => [stepMapKey(item), item]))
 }
 
 /** The step that was begun with this start id, in whatever round. */
@@ -110,7 +110,7 @@ export function* writeSteps(steps: readonly Step[]): Verb<Step[]> {
 }
 
 function byKey(a: Step, b: Step): number {
-  return stepKey(a) < stepKey(b) ? -1 : 1
+  return stepMapKey(a) < stepMapKey(b) ? -1 : 1
 }
 
 export function* deleteStepsOf(runIds: readonly string[]): Verb<void> {

@@ -19,7 +19,7 @@ import type { Verb } from '../../sql.ts'
 import { insertDecisions } from '../../tables/audit-table.ts'
 import type { RunHold } from '../../tables/run-table.ts'
 import { selectHoldsUnchanged } from '../../tables/run-table.ts'
-import { selectStepBegunAs, selectSteps, stepKey, writeSteps } from '../../tables/step-table.ts'
+import { selectStepBegunAs, selectSteps, stepMapKey, writeSteps } from '../../tables/step-table.ts'
 import type { VerbContext } from '../context.ts'
 import { knowsLease, lossError, lossOfLease } from '../runs/hold-run.ts'
 
@@ -53,7 +53,7 @@ export function* actOnSteps(
   const steps = yield* findSteps(asked.filter(isAsked))
   const decided = asked.map((one) => {
     if (one instanceof Error) return one
-    const found = steps.get(stepKey(one.request)) ?? null
+    const found = steps.get(stepMapKey(one.request)) ?? null
     return closesHeld(one.request, found) ? needsSubject : decideAsked(one, found, now)
   })
   const stored = yield* storeDecided(context, decided.filter(isDecided))
@@ -83,7 +83,7 @@ function closesHeld(request: StepRequest, found: Step | null): boolean {
   return isResult(request) && found?.state === 'held' && found.startId === request.startId
 }
 
-/** By `stepKey`. A batch has one request per key. */
+/** By `stepMapKey`. A batch has one request per key. */
 export function* findSteps(asked: readonly Asked[]): Verb<Map<string, Step>> {
   const found = yield* selectSteps(
     asked.map(({ request, run }) => ({ ...request, round: run.round })),
@@ -92,9 +92,9 @@ export function* findSteps(asked: readonly Asked[]): Verb<Map<string, Step>> {
     // A result of an earlier round: its step is not in this one.
     if (!isResult(request) || run.round === 1) continue
     const { runId, name, startId } = request
-    if (found.get(stepKey(request))?.startId === startId) continue
+    if (found.get(stepMapKey(request))?.startId === startId) continue
     const earlier = yield* selectStepBegunAs(runId, name, startId)
-    if (earlier !== null) found.set(stepKey(request), earlier)
+    if (earlier !== null) found.set(stepMapKey(request), earlier)
   }
   return found
 }

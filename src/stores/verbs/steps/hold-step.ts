@@ -16,7 +16,7 @@ import { LostRace } from '../../driver.ts'
 import type { Verb } from '../../sql.ts'
 import { insertDecision } from '../../tables/audit-table.ts'
 import { selectHoldsUnchanged, writeRuns } from '../../tables/run-table.ts'
-import { stepKey, writeSteps } from '../../tables/step-table.ts'
+import { stepMapKey, writeSteps } from '../../tables/step-table.ts'
 import type { LockedRun, VerbContext } from '../context.ts'
 import { lockRun } from '../context.ts'
 import { announceAgain } from '../outbox/announce.ts'
@@ -49,7 +49,7 @@ export function* actAlone(
 }
 
 function* stepOf(asked: Asked): Verb<Step | null> {
-  return (yield* findSteps([asked])).get(stepKey(asked.request)) ?? null
+  return (yield* findSteps([asked])).get(stepMapKey(asked.request)) ?? null
 }
 
 /** Its answer was lost: the hold itself took the lease from its sender. */
