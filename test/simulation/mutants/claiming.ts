@@ -25,7 +25,7 @@ export const claimingMutants: Mutants = {
     rules: ['1'],
   },
   'a repeated event repeats finished work': {
-    seed: 9,
+    seed: 17,
     mutation: {
       store: (store) =>
         replaceParts(store, {
@@ -35,7 +35,7 @@ export const claimingMutants: Mutants = {
     rules: ['3'],
   },
   'a webhook is answered before it is stored': {
-    seed: 11,
+    seed: 25,
     mutation: {
       store: (store) =>
         replaceParts(store, {
