@@ -18,6 +18,7 @@ import { withTypeDefaults } from '../settings/run-types/type-defaults.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../store.ts'
 import { NodePorts, type Pace, type PortsOptions, type Step } from './node-ports.ts'
+import { replaceParts } from './replace-parts.ts'
 import type { Story } from './story.ts'
 import type { SimulatedWork, WorkingNode } from './work/simulated-work.ts'
 
@@ -144,13 +145,18 @@ export class SimulatedNode {
     const tamper: Tamper = async (statement) => {
       await memory.select(statement)
     }
-    const store = withSteps(mutation.store?.(opened, tamper) ?? opened, ports)
+    const store = this.#withFaults(mutation.store?.(opened, tamper) ?? opened, ports)
     await store.upkeep.recordMode('live')
     const node = this.#openNode(store, ports)
     await node.prepare()
     await node.start()
     this.#running = { store, runs: node.runs, intake: node.intake.intake }
     this.#options.onChange()
+  }
+
+  #withFaults(store: Store, ports: NodePorts): Store {
+    const { work } = this.#options
+    return withSteps(work?.lostAnswers.over(store) ?? store, ports)
   }
 
   #openNode(store: Store, ports: NodePorts): HoldfastNode {
@@ -224,15 +230,5 @@ function withSteps(store: Store, ports: NodePorts): Store {
   return replaceParts(store, {
     outbox: replaceParts(outbox, { beginAttempt, endAttempt }),
     steps: replaceParts(store.steps, { act }),
-  })
-}
-
-/** The same object with some parts replaced; the other methods keep their `this`. */
-export function replaceParts<T extends object>(whole: T, changed: Partial<T>): T {
-  return new Proxy(whole, {
-    get: (target, name) => {
-      const part: unknown = Reflect.get(changed, name) ?? Reflect.get(target, name)
-      return typeof part === 'function' ? (part.bind(target) as unknown) : part
-    },
   })
 }

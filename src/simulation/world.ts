@@ -106,6 +106,8 @@ export class World {
   onRestored: () => Promise<void> = () => Promise.resolve()
   /** Called when a node can take more or less work. */
   onAbility: () => void = () => undefined
+  /** Called when the store did not answer a node that asked for runs. */
+  onLeaseLost: () => void = () => undefined
   isQuiet = false
   readonly #balancer: typeof globalThis.fetch
   readonly #latencyMs: number

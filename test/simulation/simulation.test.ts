@@ -63,6 +63,7 @@ it('holds every rule in a hundred worlds', { timeout: 600_000 }, async () => {
   const kinds = [
     ...['lost-answer', 'delayed-commit', 'node crash', 'node pause', 'webhook drop'],
     ...['queue emptied', 'queue away', 'wake-up doubled', 'wake-up late', 'worker lost in a step'],
+    'store: step not answered',
   ]
   for (const kind of kinds) expect(faults.get(kind), kind).toBeGreaterThan(0)
   // A situation that never occurred was never checked.

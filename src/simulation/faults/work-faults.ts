@@ -1,9 +1,11 @@
 /**
  * Faults of nodes that execute runs, and of the queue that wakes them. A node crashes or pauses
- * around an effect or around what a step stores; the queue is emptied, or away for a while.
+ * around an effect or around what a step stores; its store does not answer; the queue is emptied, or
+ * away for a while.
  */
 import { workSteps } from '../node-ports.ts'
 import type { SeededRandom } from '../seeded-random.ts'
+import { verbsThatLose } from '../work/lost-answers.ts'
 import type { SimulatedWork } from '../work/simulated-work.ts'
 import type { World } from '../world.ts'
 import type { FaultKind } from './fault-injector.ts'
@@ -25,7 +27,7 @@ export class WorkFaults implements FaultKind {
 
   inject(): void {
     const random = this.#random
-    if (random.chance(65)) {
+    if (random.chance(50)) {
       return this.#nodes.add({
         step: random.pick([...workSteps, 'after effect']),
         pattern: /^/,
@@ -34,6 +36,9 @@ export class WorkFaults implements FaultKind {
         remaining: random.between(1, 3),
       })
     }
+    if (random.chance(50)) {
+      return this.#work.lostAnswers.plan(random.pick(verbsThatLose), random.between(1, 3))
+    }
     if (random.chance(50)) this.#emptyQueue()
     else this.#takeQueueAway()
   }
@@ -41,6 +46,7 @@ export class WorkFaults implements FaultKind {
   clear(): void {
     this.#isOver = true
     this.#nodes.clear()
+    this.#work.lostAnswers.clear()
     this.#work.queue?.setAway(false)
   }
 

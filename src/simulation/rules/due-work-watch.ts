@@ -35,6 +35,7 @@ export class DueWorkWatch {
     this.#world = world
     this.#findings = findings
     world.onAbility = () => this.#look()
+    world.onLeaseLost = () => this.#lookAgain()
   }
 
   /** The database is another one now. */
@@ -89,6 +90,13 @@ export class DueWorkWatch {
         else if (!this.#ableSince.has(key)) this.#ableSince.set(key, time.trueMs())
       }
     }
+  }
+
+  /** A node that got no answer asks again by its next look. */
+  #lookAgain(): void {
+    this.#look()
+    this.#ableSince.clear()
+    this.#look()
   }
 
   #check(node: SimulatedNode, ability: string, what: string, since: number): void {

@@ -11,8 +11,10 @@ const endStates = new Set(['succeeded', 'failed', 'cancelled', 'skipped', 'super
 export function checkWork(facts: Facts, world: World, findings: Findings): void {
   const { work } = world
   if (work === null) return
-  for (const { id, type, state } of facts.runs) {
+  for (const { id, type, state, error_code: code } of facts.runs) {
     if (!work.executed.includes(type)) continue
+    // Steps fail with `step_failed`, and the handlers throw nothing else.
+    findings.check('11', code !== 'handler_failed', () => `run ${id} failed by something else`)
     findings.check('11', endStates.has(state), () => `run ${id} was lost: it is ${state}`)
   }
   const audit = new Map(facts.audit.map((row) => [row.id, row]))

@@ -44,6 +44,7 @@ export function openWork(
       isQuiet: () => world.isQuiet,
       clockChanged: () => world.clockJumps.length > 0,
       onChange: () => world.onAbility(),
+      onLeaseLost: () => world.onLeaseLost(),
     }),
   }
 }

@@ -27,7 +27,7 @@ export interface HandlerOptions {
   readonly random: SeededRandom
   readonly isQuiet: () => boolean
   /** What the store has of a step now, read past the node. */
-  readonly stored: (step: string) => Promise<Pick<StepRow, 'state' | 'fence'> | null>
+  readonly stored: (step: string) => Promise<Pick<StepRow, 'state' | 'fence' | 'result'> | null>
   /** The clock of the store was changed, so a live lease may count as expired. */
   readonly clockChanged: () => boolean
   readonly onPublished: (name: string, text: string) => void
@@ -95,9 +95,18 @@ class SimulatedHandler {
       confirm: ({ key }: StepCall) => this.#confirm(key),
     } as const
     const settled = policy === 'confirm' ? confirm : { inDoubt: policy }
-    await this.#run.step<object>(name, { ...limits, ...settled }, (call) => this.#do(step, call))
-    if (policy === 'repeat') return
+    const seen = { isCalled: false }
+    const value = await this.#run.step<object>(name, { ...limits, ...settled }, (call) => {
+      seen.isCalled = true
+      return this.#do(step, call)
+    })
+    if (policy === 'repeat' && seen.isCalled) return
     const row = await this.#options.stored(name)
+    const isStored = row === null || seen.isCalled || row.result === JSON.stringify(value)
+    effects.look(isStored, () => {
+      const text = JSON.stringify(value)
+      return `${name} of ${execution.runId} was given ${text}, but ${row?.result} is stored`
+    })
     effects.look(row === null || row.state === 'done', () => {
       return `${name} of ${execution.runId} went on before its result was stored (${policy})`
     })

@@ -17,6 +17,7 @@ import type { SeededRandom } from '../seeded-random.ts'
 import type { VirtualTime } from '../virtual-time.ts'
 import type { AnsweredPublication } from '../workers.ts'
 import { Effects } from './effects.ts'
+import { LostAnswers } from './lost-answers.ts'
 import { simulatedHandler, type HandlerOptions } from './simulated-handler.ts'
 import { SimulatedQueue } from './simulated-queue.ts'
 import { makePlan, type WorkPlan } from './work-plan.ts'
@@ -37,6 +38,8 @@ export interface SimulatedWorkOptions {
   readonly clockChanged: () => boolean
   /** A node has more or fewer free slots. */
   readonly onChange: () => void
+  /** A node asked for runs, and the store did not answer. */
+  readonly onLeaseLost: () => void
 }
 
 /** One generation of a node. */
@@ -55,6 +58,7 @@ export class SimulatedWork {
   readonly effects: Effects
   /** Null where each node wakes only itself. */
   readonly queue: SimulatedQueue | null
+  readonly lostAnswers: LostAnswers
   readonly publications: AnsweredPublication[] = []
   readonly #options: SimulatedWorkOptions
   readonly #plans = new Map<string, WorkPlan>()
@@ -66,6 +70,8 @@ export class SimulatedWork {
     this.#options = options
     const { time, random, countFault } = options
     this.effects = new Effects(time)
+    const { onLeaseLost } = options
+    this.lostAnswers = new LostAnswers({ random: random.fork(), countFault, onLeaseLost })
     const hasQueue = random.chance(70)
     this.queue = hasQueue ? new SimulatedQueue({ time, random: random.fork(), countFault }) : null
   }
@@ -157,7 +163,8 @@ export class SimulatedWork {
     const { random, isQuiet, clockChanged, time, memory } = this.#options
     const { run, actor } = held
     const { id: runId, round, fence } = run
-    const query = 'SELECT state, fence FROM step WHERE run_id = ? AND round = ? AND name = ?'
+    const query =
+      'SELECT state, fence, result FROM step WHERE run_id = ? AND round = ? AND name = ?'
     return {
       plan: this.planOf(run),
       execution: this.effects.begin({ runId, round, fence, actor, interruptedAt, inNode: true }),

@@ -1,6 +1,7 @@
 /** Mutants of intake and runs: order of heads, rounds, the inbox, the fence of a worker. */
 import type { Claim } from '../../../src/domain/claim.ts'
-import { replaceParts, type Tamper } from '../../../src/simulation/node.ts'
+import type { Tamper } from '../../../src/simulation/node.ts'
+import { replaceParts } from '../../../src/simulation/replace-parts.ts'
 import type { Store } from '../../../src/store.ts'
 import type { Mutants } from './mutant.ts'
 

@@ -1,5 +1,6 @@
 /** Mutants of retention: a purge that removes too much. */
-import { replaceParts, type Tamper } from '../../../src/simulation/node.ts'
+import type { Tamper } from '../../../src/simulation/node.ts'
+import { replaceParts } from '../../../src/simulation/replace-parts.ts'
 import type { Store } from '../../../src/store.ts'
 import type { Mutants } from './mutant.ts'
 

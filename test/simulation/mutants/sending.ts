@@ -1,6 +1,7 @@
 /** Mutants of sending: leases, versions, doubt, the latest time to send. */
 import type { LeasedDelivery, OutboxStore } from '../../../src/store/outbox-store.ts'
-import { replaceParts, type Tamper } from '../../../src/simulation/node.ts'
+import type { Tamper } from '../../../src/simulation/node.ts'
+import { replaceParts } from '../../../src/simulation/replace-parts.ts'
 import type { Store } from '../../../src/store.ts'
 import { withOutbox, type Mutants } from './mutant.ts'
 

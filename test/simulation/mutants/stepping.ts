@@ -2,7 +2,7 @@
 import type { StepPolicy } from '../../../src/domain/step.ts'
 import { ConflictError } from '../../../src/errors.ts'
 import type { Tamper } from '../../../src/simulation/node.ts'
-import { replaceParts } from '../../../src/simulation/node.ts'
+import { replaceParts } from '../../../src/simulation/replace-parts.ts'
 import type { StepAnswer, StepRequest, Store } from '../../../src/store.ts'
 import type { Mutants } from './mutant.ts'
 

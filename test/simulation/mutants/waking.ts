@@ -1,6 +1,7 @@
 /** Mutants of the queue and the sweeper: work that waits for a wake-up, or has no lease. */
 import type { EngineListener } from '../../../src/engine.ts'
-import { replaceParts, type Mutation, type Tamper } from '../../../src/simulation/node.ts'
+import type { Mutation, Tamper } from '../../../src/simulation/node.ts'
+import { replaceParts } from '../../../src/simulation/replace-parts.ts'
 import type { Store } from '../../../src/store.ts'
 import type { Mutants } from './mutant.ts'
 
