@@ -1,7 +1,7 @@
 /**
  * Faults of nodes that execute runs, and of the queue that wakes them. A node crashes or pauses
- * around an effect or around what a step stores; its store does not answer; the queue is emptied, or
- * away for a while.
+ * around an effect or around what a step stores; its store does not answer; the queue is emptied,
+ * or away for a while.
  */
 import { workSteps } from '../node-ports.ts'
 import type { SeededRandom } from '../seeded-random.ts'
