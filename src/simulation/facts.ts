@@ -3,7 +3,7 @@
  * own code to read them, because a mistake in that code would confirm itself.
  */
 import type { SharedMemory } from '../open-store.ts'
-import { purgedTableName, type PurgedTable } from './purged-rows.ts'
+import { purgedTableName, stepVersionsName, type PurgedTable } from './kept-rows.ts'
 
 type Text = string | null
 type Count = number | null
@@ -101,6 +101,28 @@ export interface AuditFact {
   readonly data: Readonly<Record<string, unknown>>
 }
 
+export interface StepFact extends Purgeable {
+  readonly run_id: string
+  readonly round: number
+  readonly name: string
+  readonly state: string
+  readonly policy: string
+  readonly fence: number
+  readonly result: Text
+}
+
+/** A step as it was after one write. */
+export interface StepVersion {
+  readonly run_id: string
+  readonly round: number
+  readonly name: string
+  readonly state: string
+  readonly fence: number
+  readonly start_id: string
+  readonly result: Text
+  readonly error_code: Text
+}
+
 export interface Facts {
   readonly runs: readonly RunFact[]
   readonly deliveries: readonly DeliveryFact[]
@@ -108,6 +130,9 @@ export interface Facts {
   readonly inbox: readonly InboxFact[]
   readonly subjects: readonly SubjectFact[]
   readonly audit: readonly AuditFact[]
+  readonly steps: readonly StepFact[]
+  /** Every write of every step, in order. */
+  readonly stepVersions: readonly StepVersion[]
   /** Our id of a repository, by every name it had. */
   readonly names: ReadonlyMap<string, string>
   /** Our id of a repository, by GitHub's id. */
@@ -134,6 +159,8 @@ export async function readFacts(memory: SharedMemory): Promise<Facts> {
     inbox: await readTable('inbox'),
     subjects: await readTable('subject'),
     audit,
+    steps: await withPurged('step'),
+    stepVersions: await readStepVersions(memory),
     names: new Map(names.map(({ name, repository_id: id }) => [name, id])),
     repositories: new Map(
       repositories.flatMap(({ id, github_id: githubId }) => {
@@ -141,6 +168,11 @@ export async function readFacts(memory: SharedMemory): Promise<Facts> {
       }),
     ),
   }
+}
+
+async function readStepVersions(memory: SharedMemory): Promise<StepVersion[]> {
+  const rows = await memory.select(`SELECT * FROM ${stepVersionsName} ORDER BY rowid`)
+  return rows as unknown as StepVersion[]
 }
 
 interface RepositoryRow {

@@ -13,6 +13,8 @@ export const ruleNames = {
   '8': 'after an unanswered write, Holdfast looks before it sends again',
   '8b': 'nothing is published twice',
   '8c': 'no request is sent while GitHub tells us to wait',
+  '9': 'a step with a recorded result is not done again, and no effect is repeated unnoticed',
+  '11': 'due work is taken whatever the queue does, and only with a lease',
   '12': 'every change has its audit row',
 } as const
 export type Rule = keyof typeof ruleNames

@@ -23,7 +23,17 @@ export const steps = [
   'before end attempt',
   'before storing webhook',
 ] as const
-export type Step = (typeof steps)[number]
+
+/** The same, for a node that executes runs itself. */
+export const workSteps = [
+  'before step write',
+  'after step write',
+  'before effect',
+  // The effect has happened, and its result is not stored yet.
+  'after effect',
+] as const
+
+export type Step = (typeof steps)[number] | (typeof workSteps)[number]
 
 export interface PortsOptions {
   readonly time: VirtualTime
@@ -46,6 +56,8 @@ export interface SentRequest {
 }
 
 const crashDelayMsMax = 90_000
+/** How long an effect takes. Well below the delay between the two questions of a confirm. */
+const effectMsMax = 2000
 
 /**
  * The shortest pauses of the background loops. They are long, so that a simulated hour takes little
@@ -146,6 +158,29 @@ export class NodePorts {
   reach(step: Step, about: string): Promise<void> {
     this.#options.onStep(step, about)
     return new Promise((resolve) => this.#whenUp(resolve))
+  }
+
+  wait(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#after(ms, resolve))
+  }
+
+  /** An effect of a step in the outside world, which the node asks for as with a request. */
+  effect(about: string, happen: (wasDead: boolean) => void): Promise<void> {
+    const { random, time, onStep } = this.#options
+    const isDead = (): boolean => this.#state === 'dead'
+    return new Promise((resolve) => {
+      if (isDead()) return
+      onStep('before effect', about)
+      const proceed = (): void => {
+        time.after(random.below(effectMsMax), () => {
+          happen(isDead())
+          onStep('after effect', about)
+          this.#whenUp(resolve)
+        })
+      }
+      if (!isDead()) return this.#whenUp(proceed)
+      if (random.chance(50)) proceed()
+    })
   }
 
   readonly fetch: typeof globalThis.fetch = (input, init) =>

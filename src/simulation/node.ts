@@ -6,9 +6,11 @@ import type { SharedMemory } from '../open-store.ts'
 import type { GitHubConnection } from '../github.ts'
 import { createGitHub } from '../github/create-github.ts'
 import type { Intake } from '../intake/intake.ts'
+import type { Log } from '../log.ts'
 import { learnRename } from '../learn-rename.ts'
 import { noMetrics } from '../metrics.ts'
 import { openNode, type HoldfastNode } from '../node.ts'
+import type { Engine } from '../engine.ts'
 import { createEmbeddedEngine } from '../open-engine.ts'
 import type { RunsService } from '../runs/create-runs.ts'
 import { runPolicy } from '../settings/run-types/run-policy.ts'
@@ -16,7 +18,9 @@ import { withTypeDefaults } from '../settings/run-types/type-defaults.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../store.ts'
 import { NodePorts, type Pace, type PortsOptions, type Step } from './node-ports.ts'
+import { replaceParts } from './replace-parts.ts'
 import type { Story } from './story.ts'
+import type { SimulatedWork, WorkingNode } from './work/simulated-work.ts'
 
 export const webhookSecret = 'a secret of the simulation'
 const leaseMs = 30_000
@@ -28,6 +32,7 @@ export interface Mutation {
   readonly store?: (store: Store, tamper: Tamper) => Store
   readonly fetch?: (fetch: typeof globalThis.fetch) => typeof globalThis.fetch
   readonly github?: (github: GitHubConnection) => GitHubConnection
+  readonly engine?: (engine: Engine) => Engine
 }
 
 /** Changes rows without the store, for faults that no method of the store can make. */
@@ -41,6 +46,10 @@ export interface NodeOptions extends Omit<PortsOptions, 'onStep'> {
   readonly credentials: Parameters<typeof createGitHub>[0]['credentials']
   /** True for an only node, as on SQLite: it may take the leases of its last start at once. */
   readonly isAlone: boolean
+  /** Null if the nodes execute nothing themselves. */
+  readonly work: SimulatedWork | null
+  /** It takes requests now, or takes none any more. */
+  readonly onChange: () => void
   readonly mutation: Mutation
   readonly onStep: (node: SimulatedNode, ...step: Parameters<PortsOptions['onStep']>) => void
 }
@@ -103,6 +112,7 @@ export class SimulatedNode {
     this.interruptedAt.push(this.#options.time.trueMs())
     this.#ports?.crash()
     this.#running = null
+    this.#options.onChange()
   }
 
   pause(ms: number, why: string): void {
@@ -111,15 +121,17 @@ export class SimulatedNode {
     const ports = this.#ports
     this.interruptedAt.push(this.#options.time.trueMs())
     ports?.pause()
+    this.#options.onChange()
     this.#options.time.after(ms, () => {
       if (this.#ports !== ports || ports?.state !== 'paused') return
       this.#options.story.add(this.name, 'continues')
-      ports.resume()
+      this.resume()
     })
   }
 
   resume(): void {
     this.#ports?.resume()
+    this.#options.onChange()
   }
 
   set pace(pace: Pace) {
@@ -133,12 +145,18 @@ export class SimulatedNode {
     const tamper: Tamper = async (statement) => {
       await memory.select(statement)
     }
-    const store = withAttemptSteps(mutation.store?.(opened, tamper) ?? opened, ports)
+    const store = this.#withFaults(mutation.store?.(opened, tamper) ?? opened, ports)
     await store.upkeep.recordMode('live')
     const node = this.#openNode(store, ports)
     await node.prepare()
     await node.start()
     this.#running = { store, runs: node.runs, intake: node.intake.intake }
+    this.#options.onChange()
+  }
+
+  #withFaults(store: Store, ports: NodePorts): Store {
+    const { work } = this.#options
+    return withSteps(work?.lostAnswers.over(store) ?? store, ports)
   }
 
   #openNode(store: Store, ports: NodePorts): HoldfastNode {
@@ -156,9 +174,11 @@ export class SimulatedNode {
       credentials,
       onRenamed: (...renamed) => void learnRename(store, ...renamed, 'github'),
     })
-    const github = this.#options.mutation.github?.(connected) ?? connected
+    const { mutation, work } = this.#options
+    const github = mutation.github?.(connected) ?? connected
     const githubAppId = 'appId' in credentials ? credentials.appId : null
-    const policies = { runs: types, locale: 'en', githubAppId }
+    const policies = { runs: work?.types ?? types, locale: 'en', githubAppId }
+    const engine = work?.engine({ name: this.name, ports }) ?? createEmbeddedEngine(scheduler)
     return openNode({
       ...environment,
       ...{ store, types, leaseMs, limits, retention, metrics: noMetrics, isAlone },
@@ -167,15 +187,24 @@ export class SimulatedNode {
       webhookSecrets: [webhookSecret],
       ask: github,
       publishTo: github,
-      engine: createEmbeddedEngine(scheduler),
+      engine: mutation.engine?.(engine) ?? engine,
       role: 'server',
-      work: null,
+      work: work?.open(this.#working(store, ports, log)) ?? null,
     })
+  }
+
+  #working(store: Store, ports: NodePorts, log: Log): WorkingNode {
+    const { name, generation, interruptedAt } = this
+    return {
+      ...{ name, generation, interruptedAt, store, ports, log },
+      crash: (why) => this.#ports === ports && this.crash(why),
+      start: () => this.start(),
+    }
   }
 }
 
-/** Adds the steps after an attempt is begun and before it is ended, where a node can be hit. */
-function withAttemptSteps(store: Store, ports: NodePorts): Store {
+/** Adds the steps around an attempt and around what a step stores, where a node can be hit. */
+function withSteps(store: Store, ports: NodePorts): Store {
   const { outbox } = store
   const reach = async (step: Step, action: string, deliveryId: string): Promise<void> => {
     const delivery = await outbox.delivery(deliveryId)
@@ -191,15 +220,15 @@ function withAttemptSteps(store: Store, ports: NodePorts): Store {
     await reach('before end attempt', report.attempt.action, hold.deliveryId)
     return await outbox.endAttempt(hold, report)
   }
-  return replaceParts(store, { outbox: replaceParts(outbox, { beginAttempt, endAttempt }) })
-}
-
-/** The same object with some parts replaced; the other methods keep their `this`. */
-export function replaceParts<T extends object>(whole: T, changed: Partial<T>): T {
-  return new Proxy(whole, {
-    get: (target, name) => {
-      const part: unknown = Reflect.get(changed, name) ?? Reflect.get(target, name)
-      return typeof part === 'function' ? (part.bind(target) as unknown) : part
-    },
+  const act: typeof store.steps.act = async (request) => {
+    const about = `${request.action.do} ${request.name} of ${request.runId}`
+    await ports.reach('before step write', about)
+    const answer = await store.steps.act(request)
+    await ports.reach('after step write', about)
+    return answer
+  }
+  return replaceParts(store, {
+    outbox: replaceParts(outbox, { beginAttempt, endAttempt }),
+    steps: replaceParts(store.steps, { act }),
   })
 }

@@ -8,7 +8,7 @@ import { Findings } from './findings.ts'
 import type { Mutation } from './node.ts'
 import { paces } from './node-ports.ts'
 import { Actors } from './actors/actors.ts'
-import { keepPurgedRows } from './purged-rows.ts'
+import { keepRows } from './kept-rows.ts'
 import { checkPublications, checkOneComment, checkForeignComments } from './rules/anchor-rules.ts'
 import { checkDeliveries } from './rules/delivery-rules.ts'
 import { checkInbox } from './rules/inbox-rules.ts'
@@ -24,6 +24,9 @@ import {
   checkRuns,
   checkCompletionAnswers,
 } from './rules/run-rules.ts'
+import { checkSteps } from './rules/step-rules.ts'
+import { checkWork } from './rules/wake-rules.ts'
+import { WorkActors } from './actors/work-actors.ts'
 import { checkNewestChecks } from './rules/newest-check-rules.ts'
 import {
   checkAnchors,
@@ -64,7 +67,7 @@ export interface SeedResult {
 }
 
 export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
-  await keepPurgedRows(options.memory)
+  await keepRows(options.memory)
   const world = new World(options)
   const findings = new Findings()
   const watcher = new CommitWatcher(world, findings)
@@ -105,13 +108,16 @@ function checkAll(facts: Facts, world: World, workers: Workers, findings: Findin
   checkOneComment(facts, world, findings)
   checkForeignComments(world, findings)
   checkLabels(facts, world, findings)
-  checkPublications(facts, world, workers, findings)
+  const publications = [...workers.publications, ...(world.work?.publications ?? [])]
+  checkPublications(facts, world, { publications }, findings)
   checkLooks(world, findings)
   checkRepeatedStatuses(facts, world, findings)
   checkDuplicates(facts, world, findings)
   checkLimits(world, findings)
   checkLeases(facts, world, findings)
   checkDeliveries(facts, findings)
+  checkSteps(facts, world, findings)
+  checkWork(facts, world, findings)
 }
 
 async function runBusyMinutes(world: World, actors: Actors, faults: FaultInjector): Promise<void> {
@@ -121,8 +127,10 @@ async function runBusyMinutes(world: World, actors: Actors, faults: FaultInjecto
   await time.pass(random.below(3000) + Math.max(0, 2000 - world.aheadMs))
   const acts = random.between(8, 18)
   const restores = new Restores(world, acts)
+  const workActors = world.work && new WorkActors(world, world.work)
   for (let act = 0; act < acts; act += 1) {
     actors.act()
+    workActors?.act()
     await restores.onAct(act, () => actors.act())
     for (let percent = faultPercent; percent > 0; percent -= 100) {
       if (random.chance(percent)) faults.inject()
@@ -162,10 +170,12 @@ async function passMinutes(
   isOver: (open: OpenWork) => boolean = () => false,
 ): Promise<void> {
   const [last] = world.nodes
+  const workActors = world.work && new WorkActors(world, world.work)
   for (let minutes = 0; minutes < minutesMax; minutes += 1) {
     const open = await countOpenWork(world)
     if (minutes > 0 && isOver(open)) return
     if (last !== undefined) last.pace = open.runs === 0 ? paces.nothingUnderWay : paces.quiet
+    await workActors?.decide()
     await world.time.pass(minuteMs)
   }
 }

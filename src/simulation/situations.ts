@@ -28,6 +28,13 @@ const otherSituations = [
   'clock changes',
   'pauses longer than a lease',
   'workers with a backlog',
+  'worlds whose nodes execute runs',
+  'steps in doubt that were done again',
+  'steps confirmed after a doubt',
+  'steps held for a person',
+  'late results of steps',
+  'effects whose process had died',
+  'wake-ups lost',
 ] as const
 
 export type Situation = (typeof otherSituations)[number] | `faults on ${Write} writes`
@@ -55,6 +62,16 @@ export function countSituations(facts: Facts, world: World): Situations {
       (faultCounts.get('long pause') ?? 0) + (faultCounts.get('all nodes down') ?? 0),
     ],
     ['workers with a backlog', faultCounts.get('worker backlog') ?? 0],
+    ['worlds whose nodes execute runs', world.work === null ? 0 : 1],
+    ['steps in doubt that were done again', countAudit(facts, 'step.taken_over')],
+    ['steps confirmed after a doubt', countAudit(facts, 'step.confirmed')],
+    ['steps held for a person', countAudit(facts, 'step.held')],
+    ['late results of steps', countAudit(facts, 'step.late')],
+    [
+      'effects whose process had died',
+      world.work?.effects.effects.filter(({ wasDead }) => wasDead).length ?? 0,
+    ],
+    ['wake-ups lost', faultCounts.get('wake-up lost') ?? 0],
     ...countFaultsOnWrites(world),
   ])
 }

@@ -10,6 +10,7 @@ import { delay } from '../scheduler.ts'
 import { hashLeaseToken } from '../secrets.ts'
 import type { RunningNode } from './node.ts'
 import type { SeededRandom } from './seeded-random.ts'
+import { RemoteSteps } from './work/remote-steps.ts'
 import type { StepListener, World } from './world.ts'
 
 const answerWaitMs = 15_000
@@ -50,12 +51,20 @@ export class Workers {
   readonly publications: AnsweredPublication[] = []
   readonly #world: World
   readonly #random: SeededRandom
+  readonly #steps: RemoteSteps | null
   #leases = 0
   #texts = 0
 
   constructor(world: World) {
     this.#world = world
     this.#random = world.random.fork()
+    this.#steps =
+      world.work &&
+      new RemoteSteps(world, world.work, async (request) => {
+        const answer = await this.#call(({ runs }) => runs.actOnStep(request))
+        if (answer === null) return 'no answer'
+        return 'value' in answer ? answer.value : 'refused'
+      })
   }
 
   start(count: number): void {
@@ -63,21 +72,27 @@ export class Workers {
   }
 
   async #work(name: string): Promise<never> {
-    const { time } = this.#world
+    const { time, work } = this.#world
+    const all = Object.keys(this.#world.types)
+    const types = work === null ? undefined : all.filter((type) => !work.executed.includes(type))
     for (;;) {
       // In quiet hours they ask for work less often, so that fewer steps are simulated.
       const pauseMs = this.#world.isQuiet ? 60_000 : 2000
       await delay(time, 500 + this.#random.below(pauseMs))
       const actor = `${name}/${(this.#leases += 1)}`
-      const leased = await this.#call(({ runs }) => runs.lease({ worker: name }, actor))
+      const leased = await this.#call(({ runs }) => runs.lease({ worker: name, types }, actor))
       if (leased === null || !('value' in leased) || leased.value === null) continue
-      const { run, lease } = leased.value
+      const given = leased.value
+      const { run, lease } = given
       const held = { runId: run.id, leaseHash: hashLeaseToken(lease.token), actor }
-      await this.#workOn(held)
+      const doSteps = async (): Promise<boolean> =>
+        (await this.#steps?.doAll({ ...held, leased: given })) ?? true
+      await this.#workOn(held, doSteps)
     }
   }
 
-  async #workOn(held: HeldRun): Promise<void> {
+  /** `doSteps`: false if the worker has to stop. */
+  async #workOn(held: HeldRun, doSteps: () => Promise<boolean>): Promise<void> {
     const { time, isQuiet, story } = this.#world
     const random = this.#random
     const roll = isQuiet ? 99 : random.below(100)
@@ -97,6 +112,7 @@ export class Workers {
       // Until its lease has just expired, or well after that.
       await delay(time, random.pick([28_000, 35_000]) + random.below(random.pick([12_000, 60_000])))
     }
+    if (!(await doSteps())) return
     // Some publish at the start, some at the end, some never.
     const publishes = random.pick(['first', 'last', 'never'])
     if (publishes === 'first') await this.#publishAll(held)

@@ -15,6 +15,8 @@ import type { SentRequest, Step } from './node-ports.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { Story } from './story.ts'
 import type { VirtualTime } from './virtual-time.ts'
+import { openWork } from './work/open-work.ts'
+import type { SimulatedWork } from './work/simulated-work.ts'
 
 export const startOfTime = Date.UTC(2026, 5, 1, 12)
 /** Two owners: an App has two installations there, each with its own limits. */
@@ -82,7 +84,10 @@ export class World {
   readonly pulls: WorldPull[] = []
   readonly excuses: Excuses
   readonly nodes: readonly SimulatedNode[]
+  /** The types of runs of pull requests. */
   readonly types: Settings['runs']
+  /** What the nodes execute themselves; null in worlds where only workers do. */
+  readonly work: SimulatedWork | null
   readonly isApp: boolean
   /** How far GitHub's clock is ahead of true time. */
   readonly aheadMs: number
@@ -99,6 +104,10 @@ export class World {
   onCommit: () => void = () => undefined
   /** Called when the database was restored. */
   onRestored: () => Promise<void> = () => Promise.resolve()
+  /** Called when a node can take more or less work. */
+  onAbility: () => void = () => undefined
+  /** Called when the store did not answer a node that asked for runs. */
+  onLeaseLost: () => void = () => undefined
   isQuiet = false
   readonly #balancer: typeof globalThis.fetch
   readonly #latencyMs: number
@@ -114,7 +123,9 @@ export class World {
     const { random } = this
     this.excuses = new Excuses(time)
     this.isApp = random.chance(50)
-    this.types = chooseTypes(random)
+    const work = openWork(this, chooseTypes(random))
+    this.types = work.types
+    this.work = work.work
     const aheadMs = random.pick([0, 0, 0, 0, 2000, 90_000, -20_000])
     this.aheadMs = aheadMs
     if (aheadMs !== 0) this.countFault('GitHub clock differs')
@@ -183,11 +194,12 @@ export class World {
   }
 
   #makeNodes(count: number, mutation: Mutation): SimulatedNode[] {
-    const { time, memory, story, types } = this
+    const { time, memory, story, types, work } = this
     return Array.from({ length: count }, (_, index) => {
       const node: SimulatedNode = new SimulatedNode({
         name: `node ${index + 1}`,
-        ...{ time, memory, story, types, mutation },
+        ...{ time, memory, story, types, work, mutation },
+        onChange: () => this.onAbility(),
         random: this.random.fork(),
         isAlone: count === 1,
         latencyMs: this.#latencyMs,

@@ -6,9 +6,11 @@ import type { Clock } from '../clock.ts'
 import { ConflictError } from '../errors.ts'
 import { StopWork, stopReasons, type HeldRun, type StopReason } from '../executor.ts'
 import type { Log } from '../log.ts'
-import { KeptLease } from '../runs/kept-lease.ts'
+import { KeptLease, refusalIn } from '../runs/kept-lease.ts'
 import type { Leased, Runs } from '../runs/runs.ts'
-import type { Scheduler } from '../scheduler.ts'
+import { delay, type Scheduler } from '../scheduler.ts'
+
+const retryMs = 1000
 
 export interface HoldOptions {
   readonly runs: Pick<Runs, 'heartbeat' | 'untilLost'>
@@ -93,9 +95,23 @@ export class LeasedRun implements HeldRun {
 
   async ensureLive(): Promise<void> {
     this.checkHeld()
-    if (this.liveMs() > 0) return
-    await this.lease.renewNow()
-    this.checkHeld()
+    // The answer may come after the end of the renewed lease: this process may have been stopped.
+    while (this.liveMs() <= 0) {
+      await this.#renewOnce()
+      this.checkHeld()
+    }
+  }
+
+  /** A store that cannot be reached has not said that the lease is lost. */
+  async #renewOnce(): Promise<void> {
+    const { scheduler, log } = this.#options
+    try {
+      await this.lease.renewNow()
+    } catch (error) {
+      if (refusalIn(error) !== null) throw error
+      log.warn({ err: error, run_id: this.run.id }, 'Could not renew a lease; trying again')
+      await delay(scheduler, retryMs, this.signal)
+    }
   }
 
   onRenewed(listener: () => void): void {

@@ -10,6 +10,8 @@ import { lookingMutants } from './mutants/looking.ts'
 import type { Mutants } from './mutants/mutant.ts'
 import { purgingMutants } from './mutants/purging.ts'
 import { sendingMutants } from './mutants/sending.ts'
+import { steppingMutants } from './mutants/stepping.ts'
+import { wakingMutants } from './mutants/waking.ts'
 
 const seedsMax = 200
 
@@ -18,6 +20,8 @@ const mutants: Mutants = {
   ...sendingMutants,
   ...lookingMutants,
   ...purgingMutants,
+  ...steppingMutants,
+  ...wakingMutants,
 }
 
 it.each(Object.keys(mutants))('notices: %s', { timeout: 600_000 }, async (name) => {

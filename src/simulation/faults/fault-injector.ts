@@ -10,6 +10,7 @@ import { LimitFaults } from './limit-faults.ts'
 import { PermissionFaults } from './permission-faults.ts'
 import { RequestFaults } from './request-faults.ts'
 import { WebhookFaults } from './webhook-faults.ts'
+import { WorkFaults } from './work-faults.ts'
 
 export interface FaultKind {
   /** Adds one fault, which happens now or later. */
@@ -21,6 +22,8 @@ export interface FaultKind {
 export class FaultInjector {
   readonly #random: SeededRandom
   readonly #kinds: readonly (readonly [share: number, kind: FaultKind])[]
+  /** Faults of the work of nodes, beside the others, in worlds whose nodes execute runs. */
+  readonly #workFaults: WorkFaults | null
 
   constructor(world: World) {
     this.#random = world.random.fork()
@@ -32,9 +35,11 @@ export class FaultInjector {
       [18, new PermissionFaults(world)],
       [2, new ClockFaults(world)],
     ]
+    this.#workFaults = world.work && new WorkFaults(world, world.work)
   }
 
   inject(): void {
+    this.#workFaults?.inject()
     let roll = this.#random.below(this.#kinds.reduce((sum, [share]) => sum + share, 0))
     for (const [share, kind] of this.#kinds) {
       if (roll < share) return kind.inject()
@@ -44,5 +49,6 @@ export class FaultInjector {
 
   clear(): void {
     for (const [, kind] of this.#kinds) kind.clear()
+    this.#workFaults?.clear()
   }
 }

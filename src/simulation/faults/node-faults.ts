@@ -3,7 +3,7 @@
  * or all nodes are down until every lease has expired.
  */
 import type { SimulatedNode } from '../node.ts'
-import { steps, type Step } from '../node-ports.ts'
+import { steps, workSteps, type Step } from '../node-ports.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { StepListener, World } from '../world.ts'
 import type { FaultKind } from './fault-injector.ts'
@@ -24,7 +24,7 @@ function pickPattern(step: Step, random: SeededRandom): RegExp {
   return step !== 'before storing webhook' && random.chance(70) ? contentWrite : /^/
 }
 
-interface PlannedNodeFault {
+export interface PlannedNodeFault {
   readonly step: Step
   /** The request or channel it waits for, at steps that have one. */
   readonly pattern: RegExp
@@ -40,9 +40,9 @@ export class NodeFaults implements FaultKind {
   #planned: PlannedNodeFault[] = []
   readonly #listen: StepListener = (node, step, about) => this.#onStep(node, step, about)
 
-  constructor(world: World) {
+  constructor(world: World, random = world.random.fork()) {
     this.#world = world
-    this.#random = world.random.fork()
+    this.#random = random
     world.onStep.add(this.#listen)
   }
 
@@ -50,7 +50,7 @@ export class NodeFaults implements FaultKind {
     const random = this.#random
     if (random.chance(3)) return this.#outage()
     const step = random.pick([...steps, ...attemptSteps])
-    this.#planned.push({
+    this.add({
       step,
       pattern: pickPattern(step, random),
       // A crash loses the outcome. Only a pause can make the outcome arrive too late.
@@ -63,6 +63,10 @@ export class NodeFaults implements FaultKind {
         isAttemptStep(step) ? 2 : step === 'before storing webhook' ? 3 : 6,
       ),
     })
+  }
+
+  add(planned: PlannedNodeFault): void {
+    this.#planned.push(planned)
   }
 
   clear(): void {
@@ -88,7 +92,8 @@ export class NodeFaults implements FaultKind {
     const random = this.#random
     this.#world.countFault(`node ${kind}`)
     // A short pause ends before the lease of the delivery expires, a long one well after that.
-    const isLong = random.chance(isAttemptStep(step) ? 80 : 50)
+    const isRare = isAttemptStep(step) || workSteps.some((other) => other === step)
+    const isLong = random.chance(isRare ? 80 : 50)
     const pauseMs = isLong ? random.between(21_000, 60_000) : random.between(500, 15_000)
     if (kind === 'pause') {
       if (isLong) this.#world.countFault('long pause')

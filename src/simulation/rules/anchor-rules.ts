@@ -93,7 +93,7 @@ export function checkForeignComments(world: World, findings: Findings): void {
 export function checkPublications(
   facts: Facts,
   world: World,
-  { publications }: Workers,
+  { publications }: Pick<Workers, 'publications'>,
   findings: Findings,
 ): void {
   for (const publication of publications) {

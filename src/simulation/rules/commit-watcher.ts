@@ -6,6 +6,7 @@ import type { Findings } from '../findings.ts'
 import type { AuditFact } from '../facts.ts'
 import { readAudit } from '../facts.ts'
 import type { World } from '../world.ts'
+import { DueWorkWatch } from './due-work-watch.ts'
 import { checkSentVersion, type WatchedDelivery } from './sent-version-rules.ts'
 
 const deliveriesQuery = `SELECT delivery.id, version_fence, version_seq,
@@ -18,6 +19,7 @@ const crowdedQuery = `SELECT subject_id, count(*) AS count FROM run
 export class CommitWatcher {
   readonly #world: World
   readonly #findings: Findings
+  readonly #dueWork: DueWorkWatch
   readonly #previous = new Map<string, WatchedDelivery>()
   #lastAudit = 0
   #checking: Promise<void> | null = null
@@ -25,6 +27,7 @@ export class CommitWatcher {
   constructor(world: World, findings: Findings) {
     this.#world = world
     this.#findings = findings
+    this.#dueWork = new DueWorkWatch(world, findings)
     world.onCommit = () => void this.check()
     world.onRestored = () => this.#startOver()
   }
@@ -38,6 +41,7 @@ export class CommitWatcher {
   /** After a restore, older versions are correct. So nothing is compared with the time before. */
   async #startOver(): Promise<void> {
     this.#previous.clear()
+    this.#dueWork.clear()
     const [last] = await this.#world.memory.select('SELECT max(id) AS id FROM audit')
     this.#lastAudit = Number(last?.['id'] ?? 0)
   }
@@ -52,6 +56,7 @@ export class CommitWatcher {
     for (const { type, delivery_id: id } of newRows) {
       if (type === 'delivery.failed' && id !== null) this.#world.excuses.deliveryFailed(id)
     }
+    await this.#dueWork.update()
     const crowded = await memory.select(crowdedQuery)
     this.#findings.check('1', crowded.length === 0, () => {
       const [first] = crowded

@@ -8,6 +8,7 @@ import type { Findings } from '../findings.ts'
 import type { Workers } from '../workers.ts'
 import { handledActions } from './inbox-rules.ts'
 import type { World, WorldRepository } from '../world.ts'
+import { arePairsEqual } from './twin-runs.ts'
 
 interface ReplayedRun {
   readonly state: string
@@ -130,11 +131,12 @@ function applyClaim(
     readonly attempt: number
     readonly state: string
   }
-  const isFirst = firstReasons.has(reason)
-  const isAgain = repeatReasons.has(reason) && run !== undefined && !activeStates.has(run.state)
+  const isFirst = firstReasons.has(reason) && !isQueuedRerun(row)
+  const isRepeat = repeatReasons.has(reason) || isQueuedRerun(row)
+  const isAgain = isRepeat && run !== undefined && !activeStates.has(run.state)
   const isRestored = reason === 'restored' && run?.state === 'succeeded'
   // A purge removed the run of this key, so a repeat begins with a new row.
-  const isAfterPurge = repeatReasons.has(reason) && run === undefined && wasPurged
+  const isAfterPurge = isRepeat && run === undefined && wasPurged
   const isExplained = isFirst ? run === undefined : isAgain || isAfterPurge || isRestored
   findings.check('3', isExplained, () => `audit ${row.id} claims ${row.run_id} as ${reason}`)
   if (isAgain) {
@@ -143,6 +145,10 @@ function applyClaim(
   }
   return { state, round, attempt, holder: state === 'running' ? row.actor : null }
 }
+
+/** A rerun of a type that queues, while another run of its subject is active. */
+const isQueuedRerun = ({ data }: AuditFact): boolean =>
+  data['reason'] === 'queued' && data['rerun'] === true
 
 /** Outputs are identified by their round, so no two runs of a key may have the same round. */
 export function checkRounds(facts: Facts, findings: Findings): void {
@@ -235,19 +241,33 @@ function isForgotten({ id }: WorldRepository, world: World): boolean {
 /** Succeeded work is repeated only when a person asked for it, once for each request. */
 export function checkReruns(facts: Facts, world: World, findings: Findings): void {
   const reruns = new Map<string, number>()
-  for (const { type, run_id: run, data } of facts.audit) {
-    const isRerun = type === 'run.claimed' && data['reason'] === 'rerun'
+  for (const row of facts.audit) {
+    const { type, run_id: run, data } = row
+    const isRerun = type === 'run.claimed' && (data['reason'] === 'rerun' || isQueuedRerun(row))
     if (isRerun && run !== null) reruns.set(run, (reruns.get(run) ?? 0) + 1)
   }
   for (const { id, head_sha: sha, type } of facts.runs) {
     const count = reruns.get(id) ?? 0
     // "Re-run" on a check run reaches only the types that react to it.
     const reacts = (world.types[type]?.rerunOn['check_run'] ?? []).length > 0
-    const wanted = world.rerunRequestsFor(id) + (reacts ? world.rerunRequestsFor(sha ?? '') : 0)
+    const wanted =
+      world.rerunRequestsFor(id) +
+      rerunsOfTwins(id, facts, world) +
+      (reacts ? world.rerunRequestsFor(sha ?? '') : 0)
     findings.check('3', count <= wanted, () => {
       return `run ${id} was rerun ${count} times, but people asked for it ${wanted} times`
     })
   }
+}
+
+/** What people asked for of a run that turned out to be the same one under another name. */
+function rerunsOfTwins(id: string, facts: Facts, world: World): number {
+  const wasMoved = facts.audit.some(({ type, actor, run_id: run }) => {
+    return type === 'operator.rerun_requested' && actor === 'system' && run === id
+  })
+  if (!wasMoved) return 0
+  const twins = facts.runs.filter((run) => run.id !== id && arePairsEqual(id, run.id, facts))
+  return twins.reduce((sum, twin) => sum + world.rerunRequestsFor(twin.id), 0)
 }
 
 function describeRun(run: RunFact | undefined): string {

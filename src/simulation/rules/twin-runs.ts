@@ -40,11 +40,16 @@ function deliveryMadeBy(
   })
 }
 
-export function areOfTwinRuns(one: DeliveryFact, other: DeliveryFact, { runs }: Facts): boolean {
-  const [pair, same] = [one, other].map(({ run_id: runId }) => {
+export function areOfTwinRuns(one: DeliveryFact, other: DeliveryFact, facts: Facts): boolean {
+  return one.run_id !== other.run_id && arePairsEqual(one.run_id, other.run_id, facts)
+}
+
+/** True for two runs of the same commits, although one is the copy of a merged repository. */
+export function arePairsEqual(one: string, other: string, { runs }: Facts): boolean {
+  const [pair, same] = [one, other].map((runId) => {
     return runs.find(({ id }) => id === runId)?.pair.replace(/ \(copy \S+\)$/, '')
   })
-  return one.run_id !== other.run_id && pair !== undefined && pair === same
+  return pair !== undefined && pair === same
 }
 
 /** The first request that completed the check run, before the second one was created. */

@@ -1,7 +1,8 @@
 /** A mutant: the product with one part made faulty, and the rules that may notice it. */
 import type { OutboxStore } from '../../../src/store/outbox-store.ts'
 import type { Rule } from '../../../src/simulation/findings.ts'
-import { replaceParts, type Mutation } from '../../../src/simulation/node.ts'
+import type { Mutation } from '../../../src/simulation/node.ts'
+import { replaceParts } from '../../../src/simulation/replace-parts.ts'
 import type { Store } from '../../../src/store.ts'
 
 export interface Mutant {
