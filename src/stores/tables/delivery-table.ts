@@ -59,7 +59,12 @@ const delivery = table<Delivery>(
     'changedAt',
     'closedAt',
   ],
-  { flags: ['final', 'announces'], json: ['protocol'] },
+  {
+    flags: ['final', 'announces'],
+    json: ['protocol'],
+    // They have indexes, and change only if another run takes the target over, or in a merge.
+    rare: ['kind', 'channel', 'target', 'name', 'runId', 'subjectId', 'repositoryId'],
+  },
 )
 
 const attempt = table<DeliveryAttempt>(
@@ -322,9 +327,11 @@ export function* writeDeliveries(deliveries: readonly Delivery[]): Verb<Delivery
 }
 
 function* updateDelivery(item: Delivery): Verb<void> {
-  const written = yield sql`UPDATE delivery SET ${delivery.assign(item)}
-    WHERE id = ${item.id} AND rev = ${item.rev - 1} RETURNING id`
-  if (written.length === 0) throw new LostRace('a delivery changed since it was read')
+  const [written] = yield sql`UPDATE delivery SET ${delivery.assign(item)}
+    WHERE id = ${item.id} AND rev = ${item.rev - 1} RETURNING ${delivery.rareColumns}`
+  if (written === undefined) throw new LostRace('a delivery changed since it was read')
+  const rest = delivery.assignRare(item, written)
+  if (rest !== null) yield sql`UPDATE delivery SET ${rest} WHERE id = ${item.id}`
 }
 
 export function* selectAttempts(rest: Sql): Verb<DeliveryAttempt[]> {

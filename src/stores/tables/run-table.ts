@@ -1,4 +1,4 @@
-/** Table `run`. Every write is an upsert of whole rows that checks and raises `rev`. */
+/** Table `run`. Every write is of whole rows, and checks and raises `rev`. */
 import type { Run } from '../../domain/run.ts'
 import { LostRace } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
@@ -70,7 +70,15 @@ const run = table<Run>(
     'previousHeadSha',
     'previousVerdict',
   ],
-  { flags: ['rerunWanted', 'asked'], json: ['reports'] },
+  {
+    flags: ['rerunWanted', 'asked'],
+    json: ['reports'],
+    // They have indexes, and change only in a merge or with a new claim.
+    rare: [
+      ...['type', 'subjectId', 'scope', 'key', 'pair', 'pr', 'headSha', 'onNewer'] as const,
+      'claimFence',
+    ],
+  },
 )
 
 /** Must be exactly the text in the partial indexes over active runs. */
@@ -180,9 +188,11 @@ export function* writeRuns(runs: readonly Run[]): Verb<Run[]> {
 }
 
 function* updateRun(item: Run): Verb<void> {
-  const written = yield sql`UPDATE run SET ${run.assign(item)}
-    WHERE id = ${item.id} AND rev = ${item.rev - 1} RETURNING id`
-  if (written.length === 0) throw new LostRace('a run changed since it was read')
+  const [written] = yield sql`UPDATE run SET ${run.assign(item)}
+    WHERE id = ${item.id} AND rev = ${item.rev - 1} RETURNING ${run.rareColumns}`
+  if (written === undefined) throw new LostRace('a run changed since it was read')
+  const rest = run.assignRare(item, written)
+  if (rest !== null) yield sql`UPDATE run SET ${rest} WHERE id = ${item.id}`
 }
 
 /** Other runs on this commit that have or will have a result, the newest claim first. */
