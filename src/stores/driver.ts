@@ -28,6 +28,10 @@ export interface Dialect {
   lockFree(table: string): Sql
   /** Ends a SELECT whose rows must not change before this transaction ends. */
   readonly keepUnchanged: Sql
+  /** The same for rows that this transaction may change. */
+  readonly keepForUpdate: Sql
+  /** Nobody else writes from the start of a transaction to its end. */
+  readonly hasOneWriter: boolean
   /** Each statement is a round trip to a server, so a batch should need few of them. */
   readonly needsRoundTrips: boolean
   /** The column of `audit` that grows in the order of commits. */

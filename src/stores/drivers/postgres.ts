@@ -40,6 +40,8 @@ export class PostgresDriver implements Driver {
     name: 'postgres',
     lockFree: (table: string) => raw(`FOR UPDATE OF ${table} SKIP LOCKED`),
     keepUnchanged: raw('FOR SHARE'),
+    keepForUpdate: raw('FOR UPDATE'),
+    hasOneWriter: false,
     auditOrder: raw('seq'),
     numbersAuditsLater: true,
     needsRoundTrips: true,

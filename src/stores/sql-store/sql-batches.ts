@@ -1,11 +1,16 @@
-/** Verbs that are done in batches: claims, steps, receiving webhooks, finishing webhooks. */
+/**
+ * Verbs that are done in batches: claims, steps, completions, receiving webhooks, finishing
+ * webhooks.
+ */
 import type { Claim } from '../../domain/claim.ts'
+import type { Run } from '../../domain/run.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import type * as port from '../../store.ts'
 import { Batcher } from './batcher.ts'
 import type { OnBatch } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { claimRuns, subjectOf } from '../verbs/runs/claim-runs.ts'
+import { completeRuns } from '../verbs/runs/complete-runs.ts'
 import { receiveWebhooks } from '../verbs/inbox/receive-webhooks.ts'
 import { finishWebhooks } from '../verbs/inbox/finish-webhooks.ts'
 import { stepKey } from '../tables/step-table.ts'
@@ -25,6 +30,7 @@ export class SqlBatches {
   readonly #options: SqlBatchesOptions
   readonly claims: Batcher<Claim, port.ClaimAnswer>
   readonly steps: Batcher<port.StepRequest, ActAnswer>
+  readonly completed: Batcher<port.CompleteRequest, Run>
   readonly received: Batcher<port.NewWebhook, port.ReceivedWebhook>
   readonly finished: Batcher<port.DecidedWebhook, port.FinishedWebhook>
 
@@ -48,6 +54,13 @@ export class SqlBatches {
       // A run sends the result of one step together with the start of the next.
       batchMax: 128,
     })
+    this.completed = new Batcher<port.CompleteRequest, Run>({
+      run: (requests, isAlone) =>
+        this.#run(requests, isAlone && runOf, () => completeRuns(context, requests)),
+      keyOf: runOf,
+      ...batches,
+      batchMax: 64,
+    })
     this.received = new Batcher<port.NewWebhook, port.ReceivedWebhook>({
       run: (webhooks, isAlone) =>
         this.#run(webhooks, isAlone && laneOf, () => receiveWebhooks(context, webhooks)),
@@ -68,7 +81,7 @@ export class SqlBatches {
   }
 
   async drain(): Promise<void> {
-    const all = [this.received, this.finished, this.claims, this.steps]
+    const all = [this.received, this.finished, this.claims, this.steps, this.completed]
     for (const batcher of all) await batcher.drain()
   }
 
@@ -91,5 +104,5 @@ export class SqlBatches {
   }
 }
 
-const runOf = ({ runId }: port.StepRequest): string => runId
+const runOf = ({ runId }: { readonly runId: string }): string => runId
 const laneOf = ({ lane }: { readonly lane: string }): string => lane

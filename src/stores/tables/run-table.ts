@@ -97,6 +97,22 @@ export function* selectRun(id: string): Verb<Run | null> {
   return found ?? null
 }
 
+export function* selectRunsById(ids: readonly string[]): Verb<Map<string, Run>> {
+  if (ids.length === 0) return new Map()
+  const found = yield* selectRuns(sql`id IN (${join(padded(ids))})`)
+  return new Map(found.map((item) => [item.id, item]))
+}
+
+/** The first active run of each subject, by subject. The length of a queue costs nothing. */
+export function* selectFirstActive(subjectIds: readonly string[]): Verb<Map<string, Run>> {
+  if (subjectIds.length === 0) return new Map()
+  const found = yield* selectRuns(sql`id IN (
+    SELECT (SELECT first.id FROM run AS first
+      WHERE first.subject_id = subject.id AND ${isActive} ORDER BY first.fence LIMIT 1)
+    FROM subject WHERE subject.id IN (${join(padded(subjectIds))}))`)
+  return new Map(found.map((item) => [item.subjectId, item]))
+}
+
 /** Keys of the runs that this one superseded when it started. */
 export function* selectSupersededBy(run: Run): Verb<string[]> {
   const rows = yield sql`SELECT key FROM run WHERE subject_id = ${run.subjectId}
