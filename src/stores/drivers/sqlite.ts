@@ -62,6 +62,7 @@ export class SqliteDriver implements Driver {
     keepUnchanged: raw(''),
     keepForUpdate: raw(''),
     hasOneWriter: true,
+    rowsFromJson: null,
     auditOrder: raw('id'),
     numbersAuditsLater: false,
     needsRoundTrips: false,

@@ -1,6 +1,6 @@
 /** Table `run`. Every write is of whole rows, and checks and raises `rev`. */
 import type { Run } from '../../domain/run.ts'
-import { LostRace } from '../driver.ts'
+import { LostRace, type RowsFromJson } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { inPieces, join, padded, raw, sql, tuples } from '../sql.ts'
 import { table } from './table.ts'
@@ -75,7 +75,7 @@ const run = table<Run>(
     json: ['reports'],
     // They have indexes, and change only in a merge or with a new claim.
     rare: [
-      ...['type', 'subjectId', 'scope', 'key', 'pair', 'pr', 'headSha', 'onNewer'] as const,
+      ...(['type', 'subjectId', 'scope', 'key', 'pair', 'pr', 'headSha', 'onNewer'] as const),
       'claimFence',
     ],
   },
@@ -191,11 +191,16 @@ export interface ClaimTarget {
 /**
  * Writes runs: existing rows first, in the given order (a run that ends comes before the run that
  * takes its place), then new ones. If a row changed or was removed since it was read, the race is
- * lost.
+ * lost. `rowsFromJson` writes the existing rows in one statement: only for runs of different subjects.
  */
-export function* writeRuns(runs: readonly Run[]): Verb<Run[]> {
+export function* writeRuns(
+  runs: readonly Run[],
+  rowsFromJson: RowsFromJson | null = null,
+): Verb<Run[]> {
   const raised = runs.map((item) => ({ ...item, rev: item.rev + 1 }))
-  for (const item of raised) if (item.rev > 1) yield* updateRun(item)
+  const existing = raised.filter(({ rev }) => rev > 1)
+  if (rowsFromJson !== null && existing.length > 1) yield* updateRuns(existing, rowsFromJson)
+  else for (const item of existing) yield* updateRun(item)
   for (const piece of inPieces(raised.filter(({ rev }) => rev === 1))) {
     const rows = tuples(piece.map((item) => run.encode(item)))
     yield sql`INSERT INTO run (${run.columns}) VALUES ${rows}`
@@ -209,6 +214,13 @@ function* updateRun(item: Run): Verb<void> {
   if (written === undefined) throw new LostRace('a run changed since it was read')
   const rest = run.assignRare(item, written)
   if (rest !== null) yield sql`UPDATE run SET ${rest} WHERE id = ${item.id}`
+}
+
+function* updateRuns(items: readonly Run[], rowsFromJson: RowsFromJson): Verb<void> {
+  const written = yield sql`UPDATE run SET ${run.assignGiven}
+    FROM ${rowsFromJson('run', run.json(items))} AS given
+    WHERE run.id = given.id AND run.rev = given.rev - 1 RETURNING run.id`
+  if (written.length < items.length) throw new LostRace('a run changed since it was read')
 }
 
 /** Other runs on this commit that have or will have a result, the newest claim first. */

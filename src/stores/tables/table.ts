@@ -33,6 +33,10 @@ export interface Table<T> {
   readonly rareColumns: Sql
   /** The same for the rare ones; null if `row`, which has them, is equal to the item. */
   assignRare(item: T, row: Row): Sql | null
+  /** Assigns every column but the key from the row `given`. */
+  readonly assignGiven: Sql
+  /** As one JSON text: objects with a value per column. */
+  json(items: readonly T[]): string
   decode(row: Row): T
   encode(item: T): readonly Param[]
 }
@@ -76,11 +80,7 @@ export function table<T extends object>(
     columns: listed(columns),
     columnsButKey: listed(columnsButKey),
     rareColumns: listed(rare),
-    overwrite: raw(
-      columnsButKey
-        .map(({ column }) => `${column} = excluded.${column}`)
-        .join(', '),
-    ),
+    overwrite: raw(columnsButKey.map(({ column }) => `${column} = excluded.${column}`).join(', ')),
     assign: assignment(often),
     assignRare: (item, row) =>
       rare.every((column) => row[column.column] === valueOf(item, column))
@@ -95,6 +95,15 @@ export function table<T extends object>(
       }
       return item as T
     },
+    assignGiven: raw(
+      `(${listed(columnsButKey).text}) = (${columnsButKey.map(({ column }) => `given.${column}`).join(', ')})`,
+    ),
+    json: (items) =>
+      JSON.stringify(
+        items.map((item) =>
+          Object.fromEntries(columns.map((column) => [column.column, valueOf(item, column)])),
+        ),
+      ),
     encode: (item) => columns.map((column) => valueOf(item, column)),
   }
 }

@@ -44,7 +44,8 @@ export function* grantLeases(
     fence: fences[i] ?? 0,
   }))
   // Sorted, as every lock of many: requests about steps keep several runs unchanged.
-  const written = yield* writeRuns(leased.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
+  const sorted = leased.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  const written = yield* writeRuns(sorted, context.dialect.rowsFromJson)
   const stored = new Map(written.map((run) => [run.id, run]))
   const runs = leased.map((run) => stored.get(run.id) ?? run)
   yield* announce(

@@ -29,7 +29,9 @@ export function* storeEnds(context: VerbContext, ends: readonly RunEnd[]): Verb<
   const endIds = (yield* insertDecisions(decisions, now)).map(([id = 0]) => id)
   // Sorted, as every lock of many.
   const sorted = ends.map(({ ended }) => ended).toSorted((a, b) => (a.id < b.id ? -1 : 1))
-  const written = new Map((yield* writeRuns(sorted)).map((run) => [run.id, run]))
+  const written = new Map(
+    (yield* writeRuns(sorted, context.dialect.rowsFromJson)).map((run) => [run.id, run]),
+  )
   const stored = ends.map(({ before, ended }, i) => ({
     before: { run: before.run, subject: withEnd(before.subject, ended) },
     ended: written.get(ended.id) ?? ended,
