@@ -191,7 +191,8 @@ export interface ClaimTarget {
 /**
  * Writes runs: existing rows first, in the given order (a run that ends comes before the run that
  * takes its place), then new ones. If a row changed or was removed since it was read, the race is
- * lost. `rowsFromJson` writes the existing rows in one statement: only for runs of different subjects.
+ * lost. `rowsFromJson` writes the existing rows in one statement: only for runs of different
+ * subjects.
  */
 export function* writeRuns(
   runs: readonly Run[],

@@ -76,6 +76,7 @@ export function table<T extends object>(
       )
   }
   const assignAllRare = assignment(rare)
+  const given = columnsButKey.map(({ column }) => `given.${column}`)
   return {
     columns: listed(columns),
     columnsButKey: listed(columnsButKey),
@@ -95,9 +96,7 @@ export function table<T extends object>(
       }
       return item as T
     },
-    assignGiven: raw(
-      `(${listed(columnsButKey).text}) = (${columnsButKey.map(({ column }) => `given.${column}`).join(', ')})`,
-    ),
+    assignGiven: raw(`(${listed(columnsButKey).text}) = (${given.join(', ')})`),
     json: (items) =>
       JSON.stringify(
         items.map((item) =>

@@ -57,7 +57,7 @@ export function* lockRun(context: VerbContext, runId: string): Verb<LockedRun> {
 
 /** The same for many runs, by id. Runs that do not exist are missing. */
 export function* lockRuns(
-  { dialect }: VerbContext,
+  { dialect, now }: VerbContext,
   runIds: readonly string[],
 ): Verb<Map<string, LockedRun>> {
   const found = yield* selectRunsById(runIds)
@@ -68,7 +68,7 @@ export function* lockRuns(
   for (const run of runs.values()) {
     const subject = subjects.get(run.subjectId)
     if (subject === undefined) throw new LostRace('the run moved to another subject')
-    locked.set(run.id, { run, subject })
+    locked.set(run.id, { run, subject: { ...subject, touchedAt: now() } })
   }
   return locked
 }

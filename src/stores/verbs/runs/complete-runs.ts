@@ -59,7 +59,7 @@ export function* completeRuns(
   return requests.map((request) => answers.get(request) ?? 'deferred')
 }
 
-/** The run itself, if this holder has completed it before. An error is the answer of one request. */
+/** The run itself if this holder completed it before. An error is the answer of one request. */
 function decideEnd(
   context: VerbContext,
   request: CompleteRequest,
