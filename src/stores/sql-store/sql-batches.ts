@@ -44,7 +44,7 @@ export class SqlBatches {
         this.#run(claims, isAlone && subjectOf, () => claimRuns(context, claims)),
       keyOf: subjectOf,
       ...batches,
-      batchMax: 32,
+      batchMax: 64,
     })
     this.steps = new Batcher<port.StepRequest, ActAnswer>({
       run: (requests, isAlone) =>

@@ -63,7 +63,7 @@ const delivery = table<Delivery>(
     flags: ['final', 'announces'],
     json: ['protocol'],
     // They have indexes, and change only if another run takes the target over, or in a merge.
-    rare: ['kind', 'channel', 'target', 'name', 'runId', 'subjectId', 'repositoryId'],
+    rare: ['kind', 'channel', 'target', 'name', 'runId', 'subjectId', 'repositoryId', 'round'],
   },
 )
 

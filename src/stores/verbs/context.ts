@@ -57,9 +57,10 @@ export function* lockRun(context: VerbContext, runId: string): Verb<LockedRun> {
 
 /** The same for many runs, by id. Runs that do not exist are missing. */
 export function* lockRuns(
-  { dialect, now }: VerbContext,
+  context: VerbContext,
   runIds: readonly string[],
 ): Verb<Map<string, LockedRun>> {
+  const { dialect } = context
   const found = yield* selectRunsById(runIds)
   const subjectIds = [...found.values()].map(({ subjectId }) => subjectId)
   const subjects = yield* lockSubjectsById(subjectIds, dialect.keepForUpdate)
@@ -68,7 +69,7 @@ export function* lockRuns(
   for (const run of runs.values()) {
     const subject = subjects.get(run.subjectId)
     if (subject === undefined) throw new LostRace('the run moved to another subject')
-    locked.set(run.id, { run, subject: { ...subject, touchedAt: now() } })
+    locked.set(run.id, { run, subject: { ...subject, touchedAt: context.now() } })
   }
   return locked
 }
