@@ -7,6 +7,7 @@ import type { Run } from '../../domain/run.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import type * as port from '../../store.ts'
 import { Batcher } from './batcher.ts'
+import { Lane } from './lane.ts'
 import type { OnBatch } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { claimRuns, subjectOf } from '../verbs/runs/claim-runs.ts'
@@ -19,6 +20,8 @@ import { actOnSteps } from '../verbs/steps/act-on-steps.ts'
 import type { VerbRunner } from './verb-runner.ts'
 
 const batchPatienceMs = 2000
+/** How long a batch may keep others of its lane from starting. */
+const slowMs = 50
 
 export interface SqlBatchesOptions {
   readonly runner: VerbRunner
@@ -27,6 +30,8 @@ export interface SqlBatchesOptions {
 }
 
 export class SqlBatches {
+  /** For transactions that take turns with batches about runs. */
+  readonly lane: Lane | undefined
   readonly #options: SqlBatchesOptions
   readonly claims: Batcher<Claim, port.ClaimAnswer>
   readonly steps: Batcher<port.StepRequest, ActAnswer>
@@ -38,19 +43,26 @@ export class SqlBatches {
     this.#options = options
     const { runner, scheduler } = options
     const { driver, context } = runner
+    // SQLite has its own groups.
+    const lane = driver.dialect.hasOneWriter ? undefined : new Lane(scheduler, slowMs)
+    this.lane = lane
     const batches = { scheduler, evenSizes: driver.dialect.needsRoundTrips, underWayMax: 2 }
     this.claims = new Batcher<Claim, port.ClaimAnswer>({
       run: (claims, isAlone) =>
         this.#run(claims, isAlone && subjectOf, () => claimRuns(context, claims)),
       keyOf: subjectOf,
+      lane,
       ...batches,
+      evenSizes: false,
       batchMax: 64,
     })
     this.steps = new Batcher<port.StepRequest, ActAnswer>({
       run: (requests, isAlone) =>
         this.#run(requests, isAlone && runOf, () => actOnSteps(context, requests)),
       keyOf: stepKey,
+      lane,
       ...batches,
+      evenSizes: false,
       // A run sends the result of one step together with the start of the next.
       batchMax: 128,
     })
@@ -58,7 +70,9 @@ export class SqlBatches {
       run: (requests, isAlone) =>
         this.#run(requests, isAlone && runOf, () => completeRuns(context, requests)),
       keyOf: runOf,
+      lane,
       ...batches,
+      evenSizes: false,
       batchMax: 64,
     })
     this.received = new Batcher<port.NewWebhook, port.ReceivedWebhook>({

@@ -38,13 +38,13 @@ const takenAtOnce = 100
 export class SqlRuns implements port.RunStore {
   readonly #runner: VerbRunner
   readonly #context: VerbContext
-  readonly #batches: Pick<SqlBatches, 'claims' | 'completed'>
+  readonly #batches: Pick<SqlBatches, 'claims' | 'completed' | 'lane'>
   readonly #correctTimes: () => Promise<void>
 
   /** `correctTimes` is called before each read of due runs: the clock may have been set back. */
   constructor(
     runner: VerbRunner,
-    batches: Pick<SqlBatches, 'claims' | 'completed'>,
+    batches: Pick<SqlBatches, 'claims' | 'completed' | 'lane'>,
     correctTimes: () => Promise<void>,
   ) {
     this.#runner = runner
@@ -76,7 +76,10 @@ export class SqlRuns implements port.RunStore {
   }
 
   leaseMany(request: port.LeaseManyRequest): Promise<readonly port.LeaseAnswer[]> {
-    return this.#runner.transact(() => leaseMany(this.#context, request))
+    const lease = (): Promise<readonly port.LeaseAnswer[]> =>
+      this.#runner.transact(() => leaseMany(this.#context, request))
+    const { lane } = this.#batches
+    return lane === undefined ? lease() : lane.run(lease)
   }
 
   async takeOverExecutors(): Promise<readonly Run[]> {
