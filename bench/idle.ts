@@ -2,7 +2,7 @@
  * What `holdfast serve` costs while nothing happens: the share of one core, and memory. The kernel
  * counts both (Linux).
  */
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,12 +28,10 @@ export async function measureIdle(options: IdleOptions): Promise<Limit[]> {
     say('an idle server is not measured: only Linux says how much CPU and memory it uses')
     return []
   }
-  const program = join(import.meta.dirname, '..', 'bin', 'holdfast.mjs')
-  const args = [program, 'serve', '--port', '0', '--data-dir', join(folder, 'idle')]
-  const env = { PATH: process.env['PATH'] }
-  const server = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'ignore'] })
+  // In a clone the first start compiles the sources, and later ones find them compiled.
+  await stop(await startServer(folder))
+  const server = await startServer(folder)
   try {
-    await once(createInterface(server.stdout), 'line')
     await setTimeout(settleMs)
     const pid = server.pid ?? 0
     const began = { at: performance.now(), ticks: ticksOf(pid) }
@@ -49,10 +47,24 @@ export async function measureIdle(options: IdleOptions): Promise<Limit[]> {
       { what: 'idle server, memory', value: largest, unit: 'MB', bound: 150 },
     ]
   } finally {
-    const ended = once(server, 'exit')
-    server.kill('SIGTERM')
-    await ended
+    await stop(server)
   }
+}
+
+/** Resolves when it is ready. */
+async function startServer(folder: string): Promise<ChildProcess> {
+  const program = join(import.meta.dirname, '..', 'bin', 'holdfast.mjs')
+  const args = [program, 'serve', '--port', '0', '--data-dir', join(folder, 'idle')]
+  const env = { PATH: process.env['PATH'] }
+  const server = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'ignore'] })
+  await once(createInterface(server.stdout), 'line')
+  return server
+}
+
+async function stop(server: ChildProcess): Promise<void> {
+  const ended = once(server, 'exit')
+  server.kill('SIGTERM')
+  await ended
 }
 
 /** User and system time. The name of the program, in brackets, may contain spaces. */
