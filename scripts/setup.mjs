@@ -15,7 +15,7 @@ const ownNode = join(modules, '.bin', 'node')
  * @returns {Promise<string>} the path of a Node that can run the product.
  */
 export async function setup() {
-  if (!packagesAreCurrent()) await installPackages()
+  if (!packagesAreCurrent(root)) await installPackages(root)
   if ((await majorOf(ownNode)) >= oldestMajor) return ownNode
   if ((await majorOf(process.execPath)) >= oldestMajor) return process.execPath
   fail(
@@ -26,14 +26,20 @@ export async function setup() {
   )
 }
 
+/** The other systems that the benchmarks measure. Nothing else needs them. */
+export async function installPeers() {
+  const folder = join(root, 'bench')
+  if (!packagesAreCurrent(folder)) await installPackages(folder)
+}
+
 /**
  * The last thing that npm writes is a record of what it installed. So that record shows whether the
  * packages are current, also after somebody ran `npm install`.
  */
-function packagesAreCurrent() {
-  const record = join(modules, '.package-lock.json')
+function packagesAreCurrent(folder) {
+  const record = join(folder, 'node_modules', '.package-lock.json')
   if (!existsSync(record)) return false
-  const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
+  const wanted = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')).packages
   const installed = JSON.parse(readFileSync(record, 'utf8')).packages
   // The package of Node is optional for npm, because each platform has its own. We need it.
   if (Object.values(wanted).some(isOwnNode) && !existsSync(ownNode)) return false
@@ -50,10 +56,10 @@ function isOwnNode({ bin, os, cpu }) {
   return bin?.node !== undefined && os === process.platform && cpu === process.arch
 }
 
-async function installPackages() {
-  console.error('installing packages (npm ci)')
+async function installPackages(folder) {
+  console.error(`installing packages (npm ci in ${folder})`)
   const wanted = ['--include=dev', '--include=optional', '--ignore-scripts']
-  const args = ['ci', ...wanted, '--no-audit', '--no-fund', '--loglevel=error']
+  const args = ['ci', '--prefix', folder, ...wanted, '--no-audit', '--no-fund', '--loglevel=error']
   const { code, output, interrupted } = await runChild('npm', args, { quiet: true })
   if (interrupted) process.exit(code === 0 ? 1 : code)
   if (code !== 0) fail(`${output}\nnpm ci failed; the lines above say why.`)

@@ -8,7 +8,7 @@
  */
 import { ConflictError } from '../errors.ts'
 import type { KeptLease } from '../runs/kept-lease.ts'
-import { RecentMap } from './recent-map.ts'
+import { RecentMap } from '../recent-map.ts'
 
 interface Granted {
   readonly leases: number

@@ -6,7 +6,7 @@
  * through with one lease. The number of secrets and their age are limited.
  */
 import type { Clock } from '../clock.ts'
-import { RecentMap } from './recent-map.ts'
+import { RecentMap } from '../recent-map.ts'
 
 /** An expired lease can be claimed again anyway. A lease lasts longer while the store is away. */
 const keptMs = 60 * 60_000

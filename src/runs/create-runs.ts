@@ -213,9 +213,10 @@ class StoreRuns implements RunsService {
 
   async leaseMany(request: LeaseRunsRequest, actor: string): Promise<readonly Leased[]> {
     const { store, leaseMs } = this.#options
-    const { worker, type, count, askedOnly } = request
+    const { worker, type, count, askedOnly, lastIfAsked } = request
     const grants = Array.from({ length: count }, () => this.#grant('executor', worker, undefined))
-    const answers = await store.runs.leaseMany({ grants, leaseMs, type, askedOnly, actor })
+    const wanted = { grants, leaseMs, type, askedOnly, lastIfAsked, actor }
+    const answers = await store.runs.leaseMany(wanted)
     return answers.map(leasedView)
   }
 
@@ -272,7 +273,8 @@ class StoreRuns implements RunsService {
     // The next run of its queue, or a requested rerun, may be available now. Its holder may be
     // another process: a run token completes a run whose command is still running.
     this.#tellLost([run.id])
-    this.#tellAvailable(run)
+    // Behind a run that newer ones supersede nothing waits.
+    if (run.onNewer !== 'supersede' || run.state === 'pending') this.#tellAvailable(run)
     return run
   }
 

@@ -155,6 +155,8 @@ export interface LeaseRunsRequest {
   readonly count: number
   /** Only runs that a person asked for. */
   readonly askedOnly: boolean
+  /** The last of `count` is only for a run that a person asked for. */
+  readonly lastIfAsked: boolean
 }
 
 export interface Leased {

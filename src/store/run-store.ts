@@ -167,6 +167,8 @@ export interface LeaseManyRequest {
   readonly type: string
   /** Only runs that a person asked for. */
   readonly askedOnly: boolean
+  /** The last grant is only for a run that a person asked for. Default: false. */
+  readonly lastIfAsked?: boolean
   readonly actor: string
 }
 

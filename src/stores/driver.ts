@@ -28,6 +28,15 @@ export interface Dialect {
   lockFree(table: string): Sql
   /** Ends a SELECT whose rows must not change before this transaction ends. */
   readonly keepUnchanged: Sql
+  /** The same for rows that this transaction may change. */
+  readonly keepForUpdate: Sql
+  /** Nobody else writes from the start of a transaction to its end. */
+  readonly hasOneWriter: boolean
+  /**
+   * Rows of a table from one JSON text, so that one statement updates many rows. Null where a
+   * statement for each row is as fast.
+   */
+  readonly rowsFromJson: RowsFromJson | null
   /** Each statement is a round trip to a server, so a batch should need few of them. */
   readonly needsRoundTrips: boolean
   /** The column of `audit` that grows in the order of commits. */
@@ -38,6 +47,8 @@ export interface Dialect {
    */
   readonly numbersAuditsLater: boolean
 }
+
+export type RowsFromJson = (table: string, json: string) => Sql
 
 /** Called with the size of each commit (`group`) and of each set of statements (`batch`). */
 export type OnBatch = (kind: 'group' | 'batch', count: number) => void

@@ -33,6 +33,8 @@ const sessionSettings = {
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
   jit: 'off',
+  // One plan for all values. Without this every connection plans each statement six times.
+  plan_cache_mode: 'force_generic_plan',
 }
 export const sessionOptions = Object.entries(sessionSettings)
   .map(([name, value]) => `-c ${name}=${value}`)

@@ -23,7 +23,12 @@ export class Slots {
 
   /** Only a run that a person asked for may be leased now. */
   get onlyForAsked(): boolean {
-    return this.free === 0 && !this.#extraUsed
+    return this.free === 0 && this.hasExtra
+  }
+
+  /** The slot that is only for a run that a person asked for is free. */
+  get hasExtra(): boolean {
+    return !this.#extraUsed
   }
 
   get isFull(): boolean {

@@ -10,9 +10,10 @@
  */
 import { backgroundLoop, type BackgroundLoop } from '../background-loop.ts'
 import type { Clock } from '../clock.ts'
-import type { Engine } from '../engine.ts'
+import type { Engine, WakeUp } from '../engine.ts'
 import type { Executor } from '../executor.ts'
 import type { Log } from '../log.ts'
+import { RecentMap } from '../recent-map.ts'
 import type { Leased } from '../runs/runs.ts'
 import type { RunsService } from '../runs/create-runs.ts'
 import { delay, type Scheduler } from '../scheduler.ts'
@@ -65,6 +66,8 @@ class StoreWorkLoop implements WorkLoop {
   readonly #options: WorkLoopOptions
   readonly #slots: ReadonlyMap<string, Slots>
   readonly #inWork = new Map<LeasedRun, Promise<void>>()
+  /** The fences of the runs that this process leased last. */
+  readonly #leased = new RecentMap<number>()
   /** Types whose runs are being leased now; true if there was another hint meanwhile. */
   readonly #leasing = new Map<string, boolean>()
   readonly #poll: BackgroundLoop
@@ -87,7 +90,7 @@ class StoreWorkLoop implements WorkLoop {
   start(): void {
     const { engine, runs, types } = this.#options
     engine.listen([...types.keys()], {
-      runAvailable: ({ type }) => this.#lease(type),
+      runAvailable: (wakeUp) => this.#wakeUp(wakeUp),
       runsLost: runs.lost,
     })
     this.#poll.start()
@@ -121,6 +124,15 @@ class StoreWorkLoop implements WorkLoop {
     await Promise.all(waiting.map((type) => this.#lease(type)))
   }
 
+  /**
+   * A run that this process leased since then needs no other lease. The leases that hints lead to
+   * take as many runs as there are slots, so under load this is true of most wake-ups.
+   */
+  async #wakeUp({ runId, fence, type }: WakeUp): Promise<void> {
+    const leasedAs = this.#leased.get(runId)
+    if (leasedAs === undefined || leasedAs <= fence) await this.#lease(type)
+  }
+
   /** Resolves when a lease was tried after this call. Never rejects. */
   async #lease(type: string): Promise<void> {
     if (this.#leasing.has(type)) {
@@ -138,20 +150,19 @@ class StoreWorkLoop implements WorkLoop {
 
   async #fill(type: string): Promise<void> {
     const slots = this.#slots.get(type)
-    while (slots !== undefined && !slots.isFull && !this.#isStopping) {
-      const askedOnly = slots.onlyForAsked
-      const count = askedOnly ? 1 : slots.free
-      const leased = await this.#leaseMany(type, count, askedOnly)
-      for (const one of leased) this.#do(type, slots, one)
-      if (leased.length < count) break
+    if (slots !== undefined && !slots.isFull && !this.#isStopping) {
+      for (const one of await this.#leaseMany(type, slots)) this.#do(type, slots, one)
     }
     if (slots?.isFull === true) this.#options.engine.pause(type)
   }
 
-  async #leaseMany(type: string, count: number, askedOnly: boolean) {
+  /** As many as there are slots. A slot that becomes free meanwhile is a hint of its own. */
+  async #leaseMany(type: string, slots: Slots) {
     const { runs, worker, clock } = this.#options
     const sentAt = clock.monotonicMs()
-    const request = { worker, type, count, askedOnly }
+    const { free, onlyForAsked: askedOnly, hasExtra } = slots
+    const count = hasExtra ? free + 1 : free
+    const request = { worker, type, count, askedOnly, lastIfAsked: hasExtra }
     const leased = await runs.leaseMany(request, actorOf(worker))
     return leased.map((one) => ({ one, sentAt }))
   }
@@ -164,7 +175,8 @@ class StoreWorkLoop implements WorkLoop {
     const giveBack = slots.take()
     const held = new LeasedRun(one, options, sentAt)
     const { leaseHash, leaseMs } = held
-    const { id: runId, timeoutMs } = one.run
+    const { id: runId, timeoutMs, fence } = one.run
+    this.#leased.set(runId, fence)
     const endRenewal = this.#options.renewal?.keep({ runId, leaseHash, leaseMs, timeoutMs })
     if (this.#isStopping) held.stopWork('shutdown')
     const done = doRun(held, executor, {

@@ -29,7 +29,7 @@ afterEach(async () => {
 async function cutOff(began: Readonly<Record<string, StepAction | null>>, policy: StepPolicy) {
   const dead = await workWorld({ handlers: {}, store })
   const { run } = await dead.claim('job', 'k')
-  const request = { worker: 'dead/1', type: 'job', count: 1, askedOnly: false }
+  const request = { worker: 'dead/1', type: 'job', count: 1, askedOnly: false, lastIfAsked: false }
   const [leased] = await dead.runs.leaseMany(request, 'executor:dead/1')
   const leaseHash = hashLeaseToken(leased?.lease.token ?? '')
   const act = (name: string, action: StepAction) =>

@@ -15,7 +15,7 @@ import { delay } from '../../scheduler.ts'
 import type { Driver, OnRepeat } from '../driver.ts'
 import { LostRace } from '../driver.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
-import { raw } from '../sql.ts'
+import { raw, sql } from '../sql.ts'
 import { clockUnknown, type ServerClock } from './postgres-clock.ts'
 import { fateOf, transactionId, UnansweredCommit } from './postgres-commit.ts'
 import { connectFailure, contended, endsSession, statementFailure } from './postgres-errors.ts'
@@ -40,6 +40,10 @@ export class PostgresDriver implements Driver {
     name: 'postgres',
     lockFree: (table: string) => raw(`FOR UPDATE OF ${table} SKIP LOCKED`),
     keepUnchanged: raw('FOR SHARE'),
+    keepForUpdate: raw('FOR UPDATE'),
+    hasOneWriter: false,
+    rowsFromJson: (table: string, json: string) =>
+      sql`json_populate_recordset(CAST(NULL AS ${raw(table)}), ${json})`,
     auditOrder: raw('seq'),
     numbersAuditsLater: true,
     needsRoundTrips: true,

@@ -318,7 +318,7 @@ describe('a file that another writer holds', () => {
     const refused = expect(driver.transact(add('never'))).rejects.toMatchObject({
       code: 'store_busy',
     })
-    await nextTurn()
+    while (timers.length === 0) await nextTurn()
     for (let timer = timers.shift(); timer !== undefined; timer = timers.shift()) {
       nowMs += Math.max(timer.ms, 2500)
       timer.task()

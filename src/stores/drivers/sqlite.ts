@@ -24,6 +24,12 @@ import { isBusy, mapSqliteError } from './sqlite-errors.ts'
 
 /** Limits how long one group blocks the event loop. */
 const groupMax = 256
+/**
+ * A transaction that follows from an answered one may come a turn later than others, because its
+ * requests are batched first.
+ */
+const quietTurnsMin = 2
+const gatherTurnsMax = 10
 const busyRetryMs = 10
 const busyPatienceMs = 10_000
 const triesMax = 5
@@ -54,6 +60,9 @@ export class SqliteDriver implements Driver {
     name: 'sqlite',
     lockFree: () => raw(''),
     keepUnchanged: raw(''),
+    keepForUpdate: raw(''),
+    hasOneWriter: true,
+    rowsFromJson: null,
     auditOrder: raw('id'),
     numbersAuditsLater: false,
     needsRoundTrips: false,
@@ -125,7 +134,18 @@ export class SqliteDriver implements Driver {
   #planFlush(): void {
     if (this.#flushPlanned) return
     this.#flushPlanned = true
+    this.#gather(0, 0, gatherTurnsMax)
+  }
+
+  /** Waits while turns of the event loop bring more transactions: a commit costs far more. */
+  #gather(before: number, quietTurns: number, turnsLeft: number): void {
     this.#options.scheduler.soon(() => {
+      const now = this.#queue.length
+      const quiet = now > before ? 0 : quietTurns + 1
+      if (quiet < quietTurnsMin && now < groupMax && turnsLeft > 1) {
+        this.#gather(now, quiet, turnsLeft - 1)
+        return
+      }
       this.#flushPlanned = false
       this.#flush()
     })
@@ -258,12 +278,18 @@ class Connection {
   #prepare(text: string): StatementSync {
     let statement = this.#statements.get(text)
     if (statement === undefined) {
-      statement = this.#db.prepare(text)
+      statement = this.#db.prepare(plannedOnce(text))
       this.#statements.set(text, statement)
     }
     return statement
   }
 }
+
+/**
+ * SQLite plans a statement anew for every value of a plain `LIMIT ?`, which takes longer than most
+ * statements. It does not look into an expression.
+ */
+const plannedOnce = (text: string): string => text.replaceAll('LIMIT ?', 'LIMIT (? + 0)')
 
 function answerMember(member: Member, outcomes: MemberOutcome): void {
   if ('error' in outcomes) member.reject(outcomes.error)

@@ -16,6 +16,7 @@
 import { StoreContendedError, StoreUnavailableError } from '../../errors.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import { Fifo } from './fifo.ts'
+import type { Lane } from './lane.ts'
 import { wholePieces } from '../sql.ts'
 
 /** `deferred`: another request of this batch conflicts with it; ask again in the next batch. */
@@ -43,6 +44,8 @@ export interface BatcherOptions<Request, Answer> {
   readonly underWayMax: number
   /** How many turns of the event loop a batch may grow in, while each brings more. */
   readonly gatherTurns?: number
+  /** Shared with others, whose transactions are not under way at the same time. */
+  readonly lane?: Lane | undefined
   /** If nobody waits for the answer: let other work go first and collect more requests. */
   readonly linger?: Linger
 }
@@ -98,12 +101,22 @@ export class Batcher<Request, Answer extends object> {
     for (const release of this.#drainers.splice(0)) release()
   }
 
+  readonly #planAgain = (): void => this.#plan()
+
   #plan(): void {
-    const { underWayMax, linger, gatherTurns, scheduler } = this.#options
+    const { underWayMax, linger, gatherTurns, scheduler, lane } = this.#options
     if (this.#planned || this.#underWay >= underWayMax || this.#waiting === 0) return
+    if (lane?.isFree === false) {
+      lane.whenFree(this.#planAgain)
+      return
+    }
     this.#planned = true
     const leave = (): void => {
       this.#planned = false
+      if (lane?.isFree === false) {
+        lane.whenFree(this.#planAgain)
+        return
+      }
       const batch = this.#takeBatch()
       // Every request waits for one under way; when that returns, it plans again.
       if (batch.length === 0) return
@@ -180,6 +193,7 @@ export class Batcher<Request, Answer extends object> {
 
   async #send(batch: readonly Waiting<Request, Answer>[]): Promise<void> {
     this.#underWay++
+    const leaveLane = this.#options.lane?.take()
     try {
       const answers = await this.#options.run(
         batch.map(({ request }) => request),
@@ -199,6 +213,7 @@ export class Batcher<Request, Answer extends object> {
       if (hopeless) this.#leave(batch)
     }
     this.#underWay--
+    leaveLane?.()
     this.#plan()
     this.#releaseDrainers()
   }

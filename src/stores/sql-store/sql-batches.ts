@@ -1,11 +1,17 @@
-/** Verbs that are done in batches: claims, steps, receiving webhooks, finishing webhooks. */
+/**
+ * Verbs that are done in batches: claims, steps, completions, receiving webhooks, finishing
+ * webhooks.
+ */
 import type { Claim } from '../../domain/claim.ts'
+import type { Run } from '../../domain/run.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import type * as port from '../../store.ts'
 import { Batcher } from './batcher.ts'
+import { Lane } from './lane.ts'
 import type { OnBatch } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { claimRuns, subjectOf } from '../verbs/runs/claim-runs.ts'
+import { completeRuns } from '../verbs/runs/complete-runs.ts'
 import { receiveWebhooks } from '../verbs/inbox/receive-webhooks.ts'
 import { finishWebhooks } from '../verbs/inbox/finish-webhooks.ts'
 import { stepMapKey } from '../tables/step-table.ts'
@@ -14,6 +20,8 @@ import { actOnSteps } from '../verbs/steps/act-on-steps.ts'
 import type { VerbRunner } from './verb-runner.ts'
 
 const batchPatienceMs = 2000
+/** How long a batch may keep others of its lane from starting. */
+const slowMs = 50
 
 export interface SqlBatchesOptions {
   readonly runner: VerbRunner
@@ -22,9 +30,12 @@ export interface SqlBatchesOptions {
 }
 
 export class SqlBatches {
+  /** For transactions that take turns with batches about runs. */
+  readonly lane: Lane | undefined
   readonly #options: SqlBatchesOptions
   readonly claims: Batcher<Claim, port.ClaimAnswer>
   readonly steps: Batcher<port.StepRequest, ActAnswer>
+  readonly completed: Batcher<port.CompleteRequest, Run>
   readonly received: Batcher<port.NewWebhook, port.ReceivedWebhook>
   readonly finished: Batcher<port.DecidedWebhook, port.FinishedWebhook>
 
@@ -32,21 +43,37 @@ export class SqlBatches {
     this.#options = options
     const { runner, scheduler } = options
     const { driver, context } = runner
+    // SQLite has its own groups.
+    const lane = driver.dialect.hasOneWriter ? undefined : new Lane(scheduler, slowMs)
+    this.lane = lane
     const batches = { scheduler, evenSizes: driver.dialect.needsRoundTrips, underWayMax: 2 }
     this.claims = new Batcher<Claim, port.ClaimAnswer>({
       run: (claims, isAlone) =>
         this.#run(claims, isAlone && subjectOf, () => claimRuns(context, claims)),
       keyOf: subjectOf,
+      lane,
       ...batches,
-      batchMax: 32,
+      evenSizes: false,
+      batchMax: 64,
     })
     this.steps = new Batcher<port.StepRequest, ActAnswer>({
       run: (requests, isAlone) =>
         this.#run(requests, isAlone && runOf, () => actOnSteps(context, requests)),
       keyOf: stepMapKey,
+      lane,
       ...batches,
+      evenSizes: false,
       // A run sends the result of one step together with the start of the next.
       batchMax: 128,
+    })
+    this.completed = new Batcher<port.CompleteRequest, Run>({
+      run: (requests, isAlone) =>
+        this.#run(requests, isAlone && runOf, () => completeRuns(context, requests)),
+      keyOf: runOf,
+      lane,
+      ...batches,
+      evenSizes: false,
+      batchMax: 64,
     })
     this.received = new Batcher<port.NewWebhook, port.ReceivedWebhook>({
       run: (webhooks, isAlone) =>
@@ -68,7 +95,7 @@ export class SqlBatches {
   }
 
   async drain(): Promise<void> {
-    const all = [this.received, this.finished, this.claims, this.steps]
+    const all = [this.received, this.finished, this.claims, this.steps, this.completed]
     for (const batcher of all) await batcher.drain()
   }
 
@@ -91,5 +118,5 @@ export class SqlBatches {
   }
 }
 
-const runOf = ({ runId }: port.StepRequest): string => runId
+const runOf = ({ runId }: { readonly runId: string }): string => runId
 const laneOf = ({ lane }: { readonly lane: string }): string => lane

@@ -12,13 +12,8 @@ import { selectSubject } from '../tables/subject-table.ts'
 import type { VerbContext } from '../verbs/context.ts'
 import { confirmHead, rerunRun } from '../verbs/runs/claim-again.ts'
 import { claimRuns, subjectOf } from '../verbs/runs/claim-runs.ts'
-import {
-  cancelRun,
-  completeRun,
-  giveUpRun,
-  sweepRun,
-  takeOverExecutor,
-} from '../verbs/runs/end-run.ts'
+import { completeRuns } from '../verbs/runs/complete-runs.ts'
+import { cancelRun, giveUpRun, sweepRun, takeOverExecutor } from '../verbs/runs/end-run.ts'
 import { heldRun, noteGitHubToken } from '../verbs/runs/github-token.ts'
 import { leaseMany } from '../verbs/runs/grant-leases.ts'
 import { availableTypes, heartbeatRun, leaseWithSteps, releaseRun } from '../verbs/runs/hold-run.ts'
@@ -43,19 +38,23 @@ const takenAtOnce = 100
 export class SqlRuns implements port.RunStore {
   readonly #runner: VerbRunner
   readonly #context: VerbContext
-  readonly #claims: SqlBatches['claims']
+  readonly #batches: Pick<SqlBatches, 'claims' | 'completed' | 'lane'>
   readonly #correctTimes: () => Promise<void>
 
   /** `correctTimes` is called before each read of due runs: the clock may have been set back. */
-  constructor(runner: VerbRunner, claims: SqlBatches['claims'], correctTimes: () => Promise<void>) {
+  constructor(
+    runner: VerbRunner,
+    batches: Pick<SqlBatches, 'claims' | 'completed' | 'lane'>,
+    correctTimes: () => Promise<void>,
+  ) {
     this.#runner = runner
     this.#context = runner.context
-    this.#claims = claims
+    this.#batches = batches
     this.#correctTimes = correctTimes
   }
 
   claim(claim: Claim, idempotencyKey: port.IdempotencyKey | null): Promise<port.ClaimAnswer> {
-    if (idempotencyKey === null) return this.#claims.ask(claim)
+    if (idempotencyKey === null) return this.#batches.claims.ask(claim)
     return this.#runner.inTurn(subjectOf(claim), () =>
       this.#runner.withKey(idempotencyKey, () => claimAlone(this.#context, claim), {
         holdOf: ({ process, run }) => (process ? run : null),
@@ -77,7 +76,10 @@ export class SqlRuns implements port.RunStore {
   }
 
   leaseMany(request: port.LeaseManyRequest): Promise<readonly port.LeaseAnswer[]> {
-    return this.#runner.transact(() => leaseMany(this.#context, request))
+    const lease = (): Promise<readonly port.LeaseAnswer[]> =>
+      this.#runner.transact(() => leaseMany(this.#context, request))
+    const { lane } = this.#batches
+    return lane === undefined ? lease() : lane.run(lease)
   }
 
   async takeOverExecutors(): Promise<readonly Run[]> {
@@ -129,8 +131,9 @@ export class SqlRuns implements port.RunStore {
     request: port.CompleteRequest,
     idempotencyKey: port.IdempotencyKey | null,
   ): Promise<Run> {
+    if (idempotencyKey === null) return this.#batches.completed.ask(request)
     return this.#runner.withKeyInTurn(request.runId, idempotencyKey, () =>
-      completeRun(this.#context, request),
+      completeAlone(this.#context, request),
     )
   }
 
@@ -226,5 +229,12 @@ function* claimAlone(context: VerbContext, claim: Claim): Verb<port.ClaimAnswer>
   const [answer] = yield* claimRuns(context, [claim])
   if (answer instanceof Error) throw answer
   if (answer === undefined || answer === 'deferred') throw new LostRace('not decided')
+  return answer
+}
+
+function* completeAlone(context: VerbContext, request: port.CompleteRequest): Verb<Run> {
+  const [answer] = yield* completeRuns(context, [request])
+  if (answer instanceof Error) throw answer
+  if (answer === undefined || answer === 'deferred') throw new LostRace('not completed')
   return answer
 }

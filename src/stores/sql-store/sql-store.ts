@@ -62,7 +62,7 @@ export class SqlStore implements Store {
     const beforeDue = (): Promise<void> => presence.correct()
     this.#driver = driver
     this.#batches = new SqlBatches({ runner, scheduler, onBatch })
-    this.runs = new SqlRuns(runner, this.#batches.claims, beforeDue)
+    this.runs = new SqlRuns(runner, this.#batches, beforeDue)
     this.steps = new SqlSteps(runner, this.#batches.steps)
     this.inbox = new SqlInbox(runner, this.#batches, beforeDue)
     this.outbox = new SqlOutbox(runner, beforeDue)

@@ -2,7 +2,7 @@
 import type { Delivery, DeliveryAttempt, ProtocolState } from '../../domain/outbox/delivery.ts'
 import type { QueueHead } from '../../domain/outbox/queue.ts'
 import { priorities, withQueueFields } from '../../domain/outbox/queue.ts'
-import { LostRace } from '../driver.ts'
+import { LostRace, type RowsFromJson } from '../driver.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
 import { inPieces, join, padded, sql, tuples } from '../sql.ts'
 import { table } from './table.ts'
@@ -59,7 +59,12 @@ const delivery = table<Delivery>(
     'changedAt',
     'closedAt',
   ],
-  { flags: ['final', 'announces'], json: ['protocol'] },
+  {
+    flags: ['final', 'announces'],
+    json: ['protocol'],
+    // They have indexes, and change only if another run takes the target over, or in a merge.
+    rare: ['kind', 'channel', 'target', 'name', 'runId', 'subjectId', 'repositoryId', 'round'],
+  },
 )
 
 const attempt = table<DeliveryAttempt>(
@@ -309,9 +314,14 @@ export function* selectDueTimes(): Verb<number[]> {
  * Writes deliveries, existing rows first. If a row changed since it was read, or another
  * transaction created the target meanwhile, the race is lost.
  */
-export function* writeDeliveries(deliveries: readonly Delivery[]): Verb<Delivery[]> {
+export function* writeDeliveries(
+  deliveries: readonly Delivery[],
+  rowsFromJson: RowsFromJson | null,
+): Verb<Delivery[]> {
   const raised = deliveries.map((item) => ({ ...withQueueFields(item), rev: item.rev + 1 }))
-  for (const item of raised) if (item.rev > 1) yield* updateDelivery(item)
+  const existing = raised.filter(({ rev }) => rev > 1)
+  if (rowsFromJson !== null && existing.length > 1) yield* updateDeliveries(existing, rowsFromJson)
+  else for (const item of existing) yield* updateDelivery(item)
   for (const piece of inPieces(raised.filter(({ rev }) => rev === 1))) {
     const rows = tuples(piece.map((item) => delivery.encode(item)))
     const made = yield sql`INSERT INTO delivery (${delivery.columns}) VALUES ${rows}
@@ -322,9 +332,18 @@ export function* writeDeliveries(deliveries: readonly Delivery[]): Verb<Delivery
 }
 
 function* updateDelivery(item: Delivery): Verb<void> {
-  const written = yield sql`UPDATE delivery SET ${delivery.assign(item)}
-    WHERE id = ${item.id} AND rev = ${item.rev - 1} RETURNING id`
-  if (written.length === 0) throw new LostRace('a delivery changed since it was read')
+  const [written] = yield sql`UPDATE delivery SET ${delivery.assign(item)}
+    WHERE id = ${item.id} AND rev = ${item.rev - 1} RETURNING ${delivery.rareColumns}`
+  if (written === undefined) throw new LostRace('a delivery changed since it was read')
+  const rest = delivery.assignRare(item, written)
+  if (rest !== null) yield sql`UPDATE delivery SET ${rest} WHERE id = ${item.id}`
+}
+
+function* updateDeliveries(items: readonly Delivery[], rowsFromJson: RowsFromJson): Verb<void> {
+  const written = yield sql`UPDATE delivery SET ${delivery.assignGiven}
+    FROM ${rowsFromJson('delivery', delivery.json(items))} AS given
+    WHERE delivery.id = given.id AND delivery.rev = given.rev - 1 RETURNING delivery.id`
+  if (written.length < items.length) throw new LostRace('a delivery changed since it was read')
 }
 
 export function* selectAttempts(rest: Sql): Verb<DeliveryAttempt[]> {

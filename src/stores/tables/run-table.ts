@@ -1,6 +1,6 @@
-/** Table `run`. Every write is an upsert of whole rows that checks and raises `rev`. */
+/** Table `run`. Every write is of whole rows, and checks and raises `rev`. */
 import type { Run } from '../../domain/run.ts'
-import { LostRace } from '../driver.ts'
+import { LostRace, type RowsFromJson } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { inPieces, join, padded, raw, sql, tuples } from '../sql.ts'
 import { table } from './table.ts'
@@ -70,7 +70,15 @@ const run = table<Run>(
     'previousHeadSha',
     'previousVerdict',
   ],
-  { flags: ['rerunWanted', 'asked'], json: ['reports'] },
+  {
+    flags: ['rerunWanted', 'asked'],
+    json: ['reports'],
+    // They have indexes, and change only in a merge or with a new claim.
+    rare: [
+      ...(['type', 'subjectId', 'scope', 'key', 'pair', 'pr', 'headSha', 'onNewer'] as const),
+      'claimFence',
+    ],
+  },
 )
 
 /** Must be exactly the text in the partial indexes over active runs. */
@@ -87,6 +95,22 @@ export function* selectRuns(where: Sql): Verb<Run[]> {
 export function* selectRun(id: string): Verb<Run | null> {
   const [found] = yield* selectRuns(sql`id = ${id}`)
   return found ?? null
+}
+
+export function* selectRunsById(ids: readonly string[]): Verb<Map<string, Run>> {
+  if (ids.length === 0) return new Map()
+  const found = yield* selectRuns(sql`id IN (${join(padded(ids))})`)
+  return new Map(found.map((item) => [item.id, item]))
+}
+
+/** The first active run of each subject, by subject. The length of a queue costs nothing. */
+export function* selectFirstActive(subjectIds: readonly string[]): Verb<Map<string, Run>> {
+  if (subjectIds.length === 0) return new Map()
+  const found = yield* selectRuns(sql`id IN (
+    SELECT (SELECT first.id FROM run AS first
+      WHERE first.subject_id = subject.id AND ${isActive} ORDER BY first.fence LIMIT 1)
+    FROM subject WHERE subject.id IN (${join(padded(subjectIds))}))`)
+  return new Map(found.map((item) => [item.subjectId, item]))
 }
 
 /** Keys of the runs that this one superseded when it started. */
@@ -167,11 +191,17 @@ export interface ClaimTarget {
 /**
  * Writes runs: existing rows first, in the given order (a run that ends comes before the run that
  * takes its place), then new ones. If a row changed or was removed since it was read, the race is
- * lost.
+ * lost. `rowsFromJson` writes the existing rows in one statement: only for runs of different
+ * subjects.
  */
-export function* writeRuns(runs: readonly Run[]): Verb<Run[]> {
+export function* writeRuns(
+  runs: readonly Run[],
+  rowsFromJson: RowsFromJson | null = null,
+): Verb<Run[]> {
   const raised = runs.map((item) => ({ ...item, rev: item.rev + 1 }))
-  for (const item of raised) if (item.rev > 1) yield* updateRun(item)
+  const existing = raised.filter(({ rev }) => rev > 1)
+  if (rowsFromJson !== null && existing.length > 1) yield* updateRuns(existing, rowsFromJson)
+  else for (const item of existing) yield* updateRun(item)
   for (const piece of inPieces(raised.filter(({ rev }) => rev === 1))) {
     const rows = tuples(piece.map((item) => run.encode(item)))
     yield sql`INSERT INTO run (${run.columns}) VALUES ${rows}`
@@ -180,9 +210,18 @@ export function* writeRuns(runs: readonly Run[]): Verb<Run[]> {
 }
 
 function* updateRun(item: Run): Verb<void> {
-  const written = yield sql`UPDATE run SET ${run.assign(item)}
-    WHERE id = ${item.id} AND rev = ${item.rev - 1} RETURNING id`
-  if (written.length === 0) throw new LostRace('a run changed since it was read')
+  const [written] = yield sql`UPDATE run SET ${run.assign(item)}
+    WHERE id = ${item.id} AND rev = ${item.rev - 1} RETURNING ${run.rareColumns}`
+  if (written === undefined) throw new LostRace('a run changed since it was read')
+  const rest = run.assignRare(item, written)
+  if (rest !== null) yield sql`UPDATE run SET ${rest} WHERE id = ${item.id}`
+}
+
+function* updateRuns(items: readonly Run[], rowsFromJson: RowsFromJson): Verb<void> {
+  const written = yield sql`UPDATE run SET ${run.assignGiven}
+    FROM ${rowsFromJson('run', run.json(items))} AS given
+    WHERE run.id = given.id AND run.rev = given.rev - 1 RETURNING run.id`
+  if (written.length < items.length) throw new LostRace('a run changed since it was read')
 }
 
 /** Other runs on this commit that have or will have a result, the newest claim first. */

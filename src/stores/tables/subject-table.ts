@@ -1,7 +1,7 @@
 /** Table `subject`: the rows every claim locks first. */
 import type { Subject } from '../../domain/subject.ts'
 import type { Sql, Verb } from '../sql.ts'
-import { inPieces, sql, tuples } from '../sql.ts'
+import { inPieces, join, padded, sql, tuples } from '../sql.ts'
 import { LostRace } from '../driver.ts'
 import { table } from './table.ts'
 
@@ -61,6 +61,20 @@ export function* lockSubject(id: string, now: number): Verb<Subject> {
     RETURNING ${subject.columns}`
   if (row === undefined) throw new LostRace('the subject is gone')
   return subject.decode(row)
+}
+
+/**
+ * Locks those of these subjects that exist, by id, in the order of `lockSubjects`. Answers the
+ * values after the lock.
+ */
+export function* lockSubjectsById(
+  ids: readonly string[],
+  keepForUpdate: Sql,
+): Verb<Map<string, Subject>> {
+  if (ids.length === 0) return new Map()
+  const found = yield* selectSubjects(sql`id IN (${join(padded([...new Set(ids)]))})
+    ORDER BY scope, type, name ${keepForUpdate}`)
+  return new Map(found.map((item) => [item.id, item]))
 }
 
 /** The same by name; null when there is none. Creates nothing. */

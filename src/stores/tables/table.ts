@@ -7,9 +7,13 @@ import { raw, Sql } from '../sql.ts'
 
 type Value = string | number | boolean | null
 
-/** `flags` are stored as 0 and 1, `json` as text. The key is the first `keyFields` fields. */
+/**
+ * `flags` are stored as 0 and 1, `json` as text. The key is the first `keyFields` fields. `rare`
+ * fields hardly ever change after the insert.
+ */
 interface Forms<T> {
   readonly keyFields?: number
+  readonly rare?: readonly (keyof T & string)[]
   readonly flags?: readonly (keyof T & string)[]
   readonly json?: readonly (keyof T & string)[]
 }
@@ -21,10 +25,18 @@ export interface Table<T> {
   /** `column = excluded.column, …` for every column but the key. */
   readonly overwrite: Sql
   /**
-   * `(column, …) = (?, …)` for every column but the key: setting the key would make the database
-   * check every reference to it.
+   * `(column, …) = (?, …)` for every column but the key and the rare ones. Setting the key would
+   * make the database check every reference to it. SQLite writes every index of a column that is
+   * set, also if the value stays the same, so setting the rare ones would double the work.
    */
   assign(item: T): Sql
+  readonly rareColumns: Sql
+  /** The same for the rare ones; null if `row`, which has them, is equal to the item. */
+  assignRare(item: T, row: Row): Sql | null
+  /** Assigns every column but the key from the row `given`. */
+  readonly assignGiven: Sql
+  /** As one JSON text: objects with a value per column. */
+  json(items: readonly T[]): string
   decode(row: Row): T
   encode(item: T): readonly Param[]
 }
@@ -46,27 +58,35 @@ export function table<T extends object>(
     isFlag.has(field) ? 'flag' : isJson.has(field) ? 'json' : 'plain'
   const columns = fields.map((field) => ({ field, column: snake(field), form: formOf(field) }))
   const { keyFields = 1 } = forms
-  const columnsButKey = listed(columns.slice(keyFields))
-  const assigned = `(${columnsButKey.text}) = (${fields
-    .slice(keyFields)
-    .map(() => '?')
-    .join(', ')})`
-  const encode = (item: T): Param[] =>
-    columns.map(({ field, form }) => {
-      if (form === 'json') return JSON.stringify(item[field])
-      const value = item[field] as Value
-      return typeof value === 'boolean' ? Number(value) : value
-    })
+  const columnsButKey = columns.slice(keyFields)
+  const isRare = new Set<string>(forms.rare)
+  const rare = columnsButKey.filter(({ field }) => isRare.has(field))
+  const often = columnsButKey.filter(({ field }) => !isRare.has(field))
+  const valueOf = (item: T, { field, form }: (typeof columns)[number]): Param => {
+    if (form === 'json') return JSON.stringify(item[field])
+    const value = item[field] as Value
+    return typeof value === 'boolean' ? Number(value) : value
+  }
+  const assignment = (list: typeof columns): ((item: T) => Sql) => {
+    const text = `(${listed(list).text}) = (${list.map(() => '?').join(', ')})`
+    return (item) =>
+      new Sql(
+        text,
+        list.map((column) => valueOf(item, column)),
+      )
+  }
+  const assignAllRare = assignment(rare)
+  const given = columnsButKey.map(({ column }) => `given.${column}`)
   return {
     columns: listed(columns),
-    columnsButKey,
-    overwrite: raw(
-      columns
-        .slice(keyFields)
-        .map(({ column }) => `${column} = excluded.${column}`)
-        .join(', '),
-    ),
-    assign: (item) => new Sql(assigned, encode(item).slice(keyFields)),
+    columnsButKey: listed(columnsButKey),
+    rareColumns: listed(rare),
+    overwrite: raw(columnsButKey.map(({ column }) => `${column} = excluded.${column}`).join(', ')),
+    assign: assignment(often),
+    assignRare: (item, row) =>
+      rare.every((column) => row[column.column] === valueOf(item, column))
+        ? null
+        : assignAllRare(item),
     decode(row) {
       const item: Record<string, unknown> = {}
       for (const { field, column, form } of columns) {
@@ -76,6 +96,13 @@ export function table<T extends object>(
       }
       return item as T
     },
-    encode,
+    assignGiven: raw(`(${listed(columnsButKey).text}) = (${given.join(', ')})`),
+    json: (items) =>
+      JSON.stringify(
+        items.map((item) =>
+          Object.fromEntries(columns.map((column) => [column.column, valueOf(item, column)])),
+        ),
+      ),
+    encode: (item) => columns.map((column) => valueOf(item, column)),
   }
 }

@@ -11,8 +11,8 @@ import type { NewMarkerKey } from '../../store/outbox-store.ts'
 import type { Dialect } from '../driver.ts'
 import { LostRace } from '../driver.ts'
 import type { Verb } from '../sql.ts'
-import { selectRun } from '../tables/run-table.ts'
-import { lockSubject } from '../tables/subject-table.ts'
+import { selectRun, selectRunsById } from '../tables/run-table.ts'
+import { lockSubject, lockSubjectsById } from '../tables/subject-table.ts'
 
 export interface VerbContext {
   readonly dialect: Dialect
@@ -53,4 +53,23 @@ export function* lockRun(context: VerbContext, runId: string): Verb<LockedRun> {
   if (run === null) throw runNotFound(runId)
   if (run.subjectId !== subject.id) throw new LostRace('the run moved to another subject')
   return { run, subject }
+}
+
+/** The same for many runs, by id. Runs that do not exist are missing. */
+export function* lockRuns(
+  context: VerbContext,
+  runIds: readonly string[],
+): Verb<Map<string, LockedRun>> {
+  const { dialect } = context
+  const found = yield* selectRunsById(runIds)
+  const subjectIds = [...found.values()].map(({ subjectId }) => subjectId)
+  const subjects = yield* lockSubjectsById(subjectIds, dialect.keepForUpdate)
+  const runs = dialect.hasOneWriter ? found : yield* selectRunsById(runIds)
+  const locked = new Map<string, LockedRun>()
+  for (const run of runs.values()) {
+    const subject = subjects.get(run.subjectId)
+    if (subject === undefined) throw new LostRace('the run moved to another subject')
+    locked.set(run.id, { run, subject: { ...subject, touchedAt: context.now() } })
+  }
+  return locked
 }

@@ -95,6 +95,18 @@ export function stepLeases(open: OpenStore): void {
   const idsOf = (answers: readonly LeaseAnswer[]) => answers.map(({ run }) => run.id)
 
   describe('a run that a person asked for', () => {
+    it('is leased with the last of many grants, and no other run is', async () => {
+      const type = unique('type')
+      const [oldest, second] = await waiting(type, 2)
+      const wanted = { ...manyOf(type, 2), lastIfAsked: true }
+      expect(idsOf(await world().store.runs.leaseMany(wanted))).toEqual([oldest])
+      expect(idsOf(await world().store.runs.leaseMany(manyOf(type, 1)))).toEqual([second])
+      const [first, other] = [await asked(type), await asked(type)]
+      await waiting(type, 1)
+      const leased = await world().store.runs.leaseMany(wanted)
+      expect(idsOf(leased).toSorted()).toEqual([first, other].toSorted())
+    })
+
     it('is leased before runs that have waited longer', async () => {
       const type = unique('type')
       const [oldest] = await waiting(type, 2)

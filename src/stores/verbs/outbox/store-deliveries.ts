@@ -31,7 +31,7 @@ export function* storeDeliveries(
   const outside = lined.filter(({ kind, line }) => kind === 'message' && line === null)
   // Read before the write. A message that itself waited in the line releases nobody when it leaves.
   const left = yield* runsOfFirstInLine(outside.map(({ id }) => id))
-  const stored = yield* writeDeliveries(lined)
+  const stored = yield* writeDeliveries(lined, context.dialect.rowsFromJson)
   for (const runId of left) yield* releaseNext(context, runId)
   return stored
 }
@@ -39,8 +39,8 @@ export function* storeDeliveries(
 /** Each message that leaves releases one, so two that leave in one transaction release two. */
 function* releaseNext(context: VerbContext, runId: string): Verb<void> {
   const next = yield* firstWaitingInLine(runId)
-  if (next !== null)
-    yield* writeDeliveries([releaseFromLine(next, context.now(), context.publishing)])
+  if (next === null) return
+  yield* writeDeliveries([releaseFromLine(next, context.now(), context.publishing)], null)
 }
 
 /**

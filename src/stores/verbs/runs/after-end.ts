@@ -6,26 +6,40 @@ import { withPrevious } from '../../../domain/new-run.ts'
 import type { Run } from '../../../domain/run.ts'
 import { isAhead, makePending, makeQueued, nextRound } from '../../../domain/run.ts'
 import type { Verb } from '../../sql.ts'
-import { sql } from '../../sql.ts'
 import { insertAudit } from '../../tables/audit-table.ts'
 import { pastRounds, roundKey } from '../../tables/past-round-table.ts'
-import { isActive, selectRuns, writeRuns } from '../../tables/run-table.ts'
+import { selectFirstActive, writeRuns } from '../../tables/run-table.ts'
 import { announce } from '../outbox/announce.ts'
 import type { LockedRun, VerbContext } from '../context.ts'
 
-/**
- * `before`: what was locked. `ended`: the run as it is stored now. `endId`: the audit row of its
- * end. Returns the run as it is after all this.
- */
-export function* afterEnd(
+export interface StoredEnd {
+  /** What was locked, with the subject as it is stored now. */
+  readonly before: LockedRun
+  /** The run as it is stored now. */
+  readonly ended: Run
+  /** The audit row of its end. */
+  readonly endId: number
+}
+
+/** Returns the runs as they are after all this, in order. */
+export function* afterEnds(context: VerbContext, ends: readonly StoredEnd[]): Verb<Run[]> {
+  // The end of a run that was itself queued does not start the next one.
+  const ahead = ends.filter(({ before }) => isAhead(before.run))
+  const next = yield* selectFirstActive(ahead.map(({ ended }) => ended.subjectId))
+  const runs: Run[] = []
+  for (const end of ends) {
+    const follows = isAhead(end.before.run) ? next.get(end.ended.subjectId) : undefined
+    runs.push(yield* afterEnd(context, end, follows ?? null))
+  }
+  return runs
+}
+
+function* afterEnd(
   context: VerbContext,
-  before: LockedRun,
-  ended: Run,
-  endId: number,
+  { before, ended, endId }: StoredEnd,
+  next: Run | null,
 ): Verb<Run> {
   const now = context.now()
-  // The end of a run that was itself queued does not start the next one.
-  const next = isAhead(before.run) ? yield* nextInQueue(ended.subjectId) : null
   if (next !== null) {
     const data = { behind: ended.id, key: next.key }
     const audit = { type: 'run.dequeued', actor: 'system', runId: next.id, data } as const
@@ -44,13 +58,6 @@ export function* afterEnd(
   const causeId = again.claimFence
   yield* announce(context, [{ run: again, repositoryId, began: true, causeId }])
   return again
-}
-
-function* nextInQueue(subjectId: string): Verb<Run | null> {
-  const [next] = yield* selectRuns(
-    sql`subject_id = ${subjectId} AND ${isActive} ORDER BY fence LIMIT 1`,
-  )
-  return next ?? null
 }
 
 function* startWantedRerun(

@@ -1,85 +1,19 @@
-/** How runs end: by their holder, by a person, or by the sweeper. */
-import { isDeepStrictEqual } from 'node:util'
+/** How runs end that their holder does not complete: by a person, by the sweeper, or by a claim. */
 import type { AuditDraft } from '../../../domain/audit.ts'
 import type { Run } from '../../../domain/run.ts'
 import { end, exhaust, isActive, tokenHasEnded } from '../../../domain/run.ts'
 import { giveUp, loseHolder, sweep, type SweepResult } from '../../../domain/sweep.ts'
-import { withEnd } from '../../../domain/subject.ts'
 import { ConflictError } from '../../../errors.ts'
-import { sameHash } from '../../../secrets.ts'
-import type { CompleteRequest, Hold, HolderRequest } from '../../../store.ts'
+import type { Hold, HolderRequest } from '../../../store.ts'
 import type { Verb } from '../../sql.ts'
 import { sql } from '../../sql.ts'
-import { insertAudit, insertAudits } from '../../tables/audit-table.ts'
+import { insertAudit } from '../../tables/audit-table.ts'
 import { writeRuns } from '../../tables/run-table.ts'
-import { writeSubjects } from '../../tables/subject-table.ts'
-import { afterEnd } from './after-end.ts'
 import { announceAgain } from '../outbox/announce.ts'
 import type { LockedRun, VerbContext } from '../context.ts'
 import { lockRun } from '../context.ts'
 import { checkHolder, lossError } from './hold-run.ts'
-
-/** How much of a holder's text is kept in the audit. */
-const auditTextMax = 500
-/** How many steps are named in the audit. */
-const auditStepsMax = 20
-
-export function* completeRun(context: VerbContext, request: CompleteRequest): Verb<Run> {
-  const { run, subject } = yield* lockRun(context, request.runId)
-  const { leaseHash } = request
-  if (run.completedLeaseHash !== null && sameHash(run.completedLeaseHash, leaseHash)) return run
-  checkHolder(run, leaseHash, context.now())
-  const ended = end(run, { ...request, state: request.outcome }, context.now())
-  const { outcome, verdict, round, attempt } = ended
-  const data = {
-    outcome,
-    round,
-    attempt,
-    ...(verdict === null ? {} : { verdict }),
-    ...(ended.errorCode === null ? {} : { code: ended.errorCode }),
-    ...holderTextOf(ended),
-  }
-  const audit = {
-    type: `run.${request.outcome}`,
-    actor: request.actor,
-    runId: run.id,
-    data,
-  } as const
-  const completed = { ...ended, completedLeaseHash: leaseHash }
-  const notAskedFor = notAskedForAudits(request, run)
-  yield* insertAudits(notAskedFor, run.fence, context.now())
-  return yield* storeEnd(context, { run, subject }, completed, audit, run.fence)
-}
-
-/** Steps that were stored by another version of the code may be missing in this one. */
-function notAskedForAudits(
-  { actor, stepsNotAskedFor }: CompleteRequest,
-  { id: runId, round, attempt }: Run,
-): AuditDraft[] {
-  if (stepsNotAskedFor === undefined || stepsNotAskedFor.steps.length === 0) return []
-  const { steps, codeVersion } = stepsNotAskedFor
-  const versions = new Set(steps.map((step) => step.codeVersion))
-  const data = {
-    steps: steps.slice(0, auditStepsMax).map(({ name }) => name),
-    count: steps.length,
-    recorded_with: [...versions].slice(0, auditStepsMax),
-    code_version: codeVersion,
-    round,
-    attempt,
-  }
-  return [{ type: 'step.not_asked_for', actor, runId, data }]
-}
-
-/**
- * The holder's text about a failure, cut. It is audited because the next round removes it from the
- * run.
- */
-function holderTextOf({ state, errorText, summary }: Run): { readonly [name: string]: string } {
-  if (state !== 'failed') return {}
-  if (errorText !== null) return { text: errorText.slice(0, auditTextMax) }
-  const line = summary?.split('\n').find((one) => one.trim() !== '')
-  return line === undefined ? {} : { summary: line.trim().slice(0, auditTextMax) }
-}
+import { storeEnd } from './store-ends.ts'
 
 export function* cancelRun(context: VerbContext, runId: string, actor: string): Verb<Run> {
   const locked = yield* lockRun(context, runId)
@@ -212,21 +146,4 @@ export function* failExhausted(
   const data = { code: failed.errorCode, text: failed.errorText, round: run.round }
   const audit = { type: 'run.failed', actor, runId: run.id, data } as const
   yield* storeEnd(context, { run, subject }, failed, audit, run.fence)
-}
-
-/** `locked` is the run and its subject as they were before. */
-function* storeEnd(
-  context: VerbContext,
-  locked: LockedRun,
-  ended: Run,
-  audit: AuditDraft,
-  causeId: number | null,
-): Verb<Run> {
-  const endId = yield* insertAudit(audit, causeId, context.now())
-  const [stored] = yield* writeRuns([ended])
-  const subject = withEnd(locked.subject, ended)
-  if (!isDeepStrictEqual(subject, locked.subject)) yield* writeSubjects([subject])
-  const before = { run: locked.run, subject }
-  yield* announceAgain(context, before, stored ?? ended, endId)
-  return yield* afterEnd(context, before, stored ?? ended, endId)
 }

@@ -44,7 +44,8 @@ export function* grantLeases(
     fence: fences[i] ?? 0,
   }))
   // Sorted, as every lock of many: requests about steps keep several runs unchanged.
-  const written = yield* writeRuns(leased.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
+  const sorted = leased.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  const written = yield* writeRuns(sorted, context.dialect.rowsFromJson)
   const stored = new Map(written.map((run) => [run.id, run]))
   const runs = leased.map((run) => stored.get(run.id) ?? run)
   yield* announce(
@@ -70,17 +71,21 @@ export function* withSteps({ run, lease, mayHaveSteps }: Leased): Verb<LeaseAnsw
 /** Takes the runs that a person asked for first, then those that have waited longest. */
 export function* leaseMany(
   context: VerbContext,
-  { grants, leaseMs, type, askedOnly, actor }: LeaseManyRequest,
+  { grants, leaseMs, type, askedOnly, lastIfAsked = false, actor }: LeaseManyRequest,
 ): Verb<LeaseAnswer[]> {
   if (grants.length === 0) return []
   if ((yield* endedForGrant(context, grants)).size > 0) throw tokenRevoked()
   const which = askedOnly ? raw('run.asked = 1') : raw('1 = 1')
-  const rows = yield sql`SELECT run.id FROM run JOIN subject ON subject.id = run.subject_id
+  const rows = yield sql`SELECT run.id, run.asked
+    FROM run JOIN subject ON subject.id = run.subject_id
     WHERE run.available_at IS NOT NULL AND run.type = ${type} AND ${which}
     ORDER BY run.type, run.asked DESC, run.available_at LIMIT ${grants.length}
     ${context.dialect.lockFree('subject')}`
-  if (rows.length === 0) return []
-  const ids = rows.map((row) => row['id'] as string)
+  // They are in order, so if the last one was asked for, all were.
+  const isOneTooMany = lastIfAsked && rows.length === grants.length && rows.at(-1)?.['asked'] !== 1
+  const taken = isOneTooMany ? rows.slice(0, -1) : rows
+  if (taken.length === 0) return []
+  const ids = taken.map((row) => row['id'] as string)
   const found = new Map(
     (yield* selectRuns(sql`id IN (${join(padded(ids))})`)).map((run) => [run.id, run]),
   )
