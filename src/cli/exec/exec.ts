@@ -9,7 +9,7 @@ import { exitCodeOf, exitCodes } from '../failure.ts'
 import { printNote } from '../output/fit-text.ts'
 import { doWork } from './do-work.ts'
 import { workWords, type Ending } from './ending.ts'
-import { getLease } from './get-lease.ts'
+import { getLease, getNextRound, type HeldLease, type Turn } from './get-lease.ts'
 import type { Insisting } from './insist.ts'
 import { exitCodeOfSignal, watchInterruption, type Interruption } from './interruption.ts'
 import { leaseMsOf } from './lease-length.ts'
@@ -78,26 +78,37 @@ interface Answer {
 }
 
 async function claimAndWork(asked: Asked): Promise<Answer> {
-  const { world, access, interruption, say } = asked
-  const { clock, scheduler, random } = world
-  const turn = await getLease({
+  const { clock, scheduler, random } = asked.world
+  const options = {
     ...asked,
     ...{ clock, scheduler, random },
     worker: `exec on ${hostname()}`,
-    interrupted: interruption.signal,
-  })
-  if ('ended' in turn) return { ending: turn.ended, publishes: turn.ended.reason === 'restored' }
-  if ('interrupted' in turn) {
-    const ending = await interruptedWhileWaiting(asked, turn.interrupted)
-    return { ending, publishes: false }
+    interrupted: asked.interruption.signal,
   }
-  const { held } = turn
+  const turn = await getLease(options)
+  const answer = await useTurn(asked, turn)
+  const { nextRound } = answer.ending
+  if (!('held' in turn) || !turn.held.owesRerun || nextRound === undefined) return answer
+  // Whoever asked for the rerun is here, and nobody else may be.
+  asked.say(answer.ending.words)
+  return await useTurn(asked, await getNextRound(options, nextRound))
+}
+
+async function useTurn(asked: Asked, turn: Turn): Promise<Answer> {
+  if ('held' in turn) return { ending: await workOn(asked, turn.held), publishes: true }
+  if ('ended' in turn) return { ending: turn.ended, publishes: turn.ended.reason === 'restored' }
+  const ending = await interruptedWhileWaiting(asked, turn.interrupted)
+  return { ending, publishes: false }
+}
+
+async function workOn(asked: Asked, held: HeldLease): Promise<Ending> {
+  const { world, access, say } = asked
   say(`${held.run.id}: ${workWords(held.run)} (${held.reason}).`)
   const insisting: Insisting = {
-    ...{ clock, scheduler },
+    ...{ clock: world.clock, scheduler: world.scheduler },
     onAway: () => say(`${access.place} does not answer; the result is stored when it is back …`),
   }
-  return { ending: await doWork({ ...asked, held, insisting }), publishes: true }
+  return await doWork({ ...asked, held, insisting })
 }
 
 /** A run that this process queued has nobody else to do its work. */

@@ -20,6 +20,7 @@ import {
   notQueued,
   notWaitedFor,
   purged,
+  rerunRequested,
   staleEvent,
   workWords,
   type Ending,
@@ -36,6 +37,8 @@ export interface HeldLease {
   readonly reason: string
   /** When the lease was asked for, by the monotonic clock. It began then or later. */
   readonly askedAtMs: number
+  /** A rerun was asked for, and this round had begun before: the next one is the rerun. */
+  readonly owesRerun: boolean
 }
 
 export type Turn =
@@ -70,6 +73,11 @@ export async function getLease(options: GetLeaseOptions): Promise<Turn> {
   return await waiting.getTurn()
 }
 
+/** The same for the next round of a run, which was asked for and which nobody does yet. */
+export async function getNextRound(options: GetLeaseOptions, run: RunView): Promise<Turn> {
+  return await new Waiting(options).getNextRound(run)
+}
+
 class Waiting {
   readonly #options: GetLeaseOptions
   readonly #insisting: Insisting
@@ -79,6 +87,8 @@ class Waiting {
   #seen: { readonly expires: string | null; readonly atMs: number } = { expires: null, atMs: 0 }
   #claimAgainMs = pollMs
   #claimedAtMs = 0
+  /** The round in which a rerun was asked for. */
+  #rerunOf: number | null = null
 
   constructor(options: GetLeaseOptions) {
     this.#options = options
@@ -94,8 +104,16 @@ class Waiting {
     }
   }
 
+  async getNextRound(run: RunView): Promise<Turn> {
+    this.#isFirst = false
+    this.#rerunOf = run.round - 1
+    const turn = await this.#meet(run, 'duplicate')
+    return turn === 'again' ? await this.getTurn() : turn
+  }
+
   async #claim(): Promise<Turn | 'again'> {
-    const { access, work, leaseMs, clock, interrupted } = this.#options
+    const { access, leaseMs, clock, interrupted } = this.#options
+    const work = this.#wantedWork()
     const key = this.#newKey()
     const askedAtMs = (this.#claimedAtMs = clock.monotonicMs())
     // Not given up by an interruption: whoever got the lease has to say that the work was not done.
@@ -107,23 +125,42 @@ class Waiting {
     this.#isFirst = false
     const { run, lease, run_token: runToken, reason } = claimed
     if (claimed.should_process && run !== null && lease !== null && runToken !== null) {
-      return { held: { run, leaseToken: lease.token, runToken, reason, askedAtMs } }
+      return { held: this.#held({ run, leaseToken: lease.token, runToken, reason, askedAtMs }) }
     }
     if (interrupted.aborted) return { interrupted: reason === 'queued' ? run : null }
     return await this.#withoutLease(claimed)
   }
 
+  /** A rerun is asked for once. The claim of a run whose holder is lost asks for no further one. */
+  #wantedWork(): WantedWork {
+    const { work } = this.#options
+    if (this.#rerunOf === null) return work
+    return {
+      sent: { ...work.sent, rerun: undefined },
+      claim: { ...work.claim, rerun: undefined },
+    }
+  }
+
+  #held(lease: Omit<HeldLease, 'owesRerun'>): HeldLease {
+    return { ...lease, owesRerun: this.#rerunOf !== null && lease.run.round <= this.#rerunOf }
+  }
+
   async #withoutLease(claimed: ClaimedView): Promise<Turn | 'again'> {
     const { run, reason } = claimed
-    const { wait, clock } = this.#options
+    const { clock, work } = this.#options
     if (reason === 'stale-event') return { ended: staleEvent(claimed) }
     if (reason === 'busy') return { ended: busy(claimed) }
     if (run === null) return { ended: purged(claimed, this.#isCertain()) }
     if (!isActive(run)) return { ended: endedElsewhere(run, reason, clock.wallMs()) }
-    if (wait) return await this.#waitFor(run, reason)
+    if (work.claim.rerun === true && reason === 'duplicate') this.#rerunOf ??= run.round
+    return await this.#meet(run, reason)
+  }
+
+  async #meet(run: RunView, reason: string): Promise<Turn | 'again'> {
+    if (this.#options.wait) return await this.#waitFor(run, reason)
     if (reason === 'queued') return { ended: await this.#leaveQueue(run) }
     const leased = run.state === 'pending' ? await this.#lease(run, 0, reason) : null
-    return leased ?? { ended: notWaitedFor(run) }
+    return leased ?? { ended: this.#rerunOf === null ? notWaitedFor(run) : rerunRequested(run) }
   }
 
   /** Without a time and an action, only work that succeeded is a duplicate. */
@@ -168,7 +205,7 @@ class Waiting {
     if (leased === null) return null
     const { lease, run_token: runToken } = leased
     const held = { run: leased.run, leaseToken: lease.token, runToken, askedAtMs }
-    return { held: { ...held, reason: reason === 'queued' ? reason : 'leased' } }
+    return { held: this.#held({ ...held, reason: reason === 'queued' ? reason : 'leased' }) }
   }
 
   /**

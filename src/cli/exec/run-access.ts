@@ -23,8 +23,8 @@ export interface RunAccess {
   complete(id: string, body: CompleteBody & { readonly lease_token: string }): Promise<RunView>
   cancel(id: string): Promise<RunView>
   /**
-   * Where the command reaches Holdfast with its run token. Call it once, when the run is held: from
-   * then on, what the run publishes is also sent from here, if nobody else does it.
+   * Where the command reaches Holdfast with its run token. Call it when the run is held: from then
+   * on, what the run publishes is also sent from here, if nobody else does it.
    */
   open(run: RunView): Promise<string>
   /**

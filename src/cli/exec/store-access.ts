@@ -80,8 +80,10 @@ function accessOn(
     complete: (id, body) => completeRun(ports, caller, { id, ...body }),
     cancel: (id) => cancelRun(ports, caller, { id }),
     async open({ id }) {
-      standalone.publishFor(id)
-      door = await standalone.openDoor()
+      if (door === null) {
+        standalone.publishFor(id)
+        door = await standalone.openDoor()
+      }
       return door.url
     },
     async publishRest(runId, signal) {

@@ -10,6 +10,8 @@
  *   interrupted           failed            130 for SIGINT, 143 for SIGTERM
  *   stopped by a loss     somebody else's   1
  *   its lease ran out     unknown           3: the server or the store was away
+ *   any way               goes on in the    as above: a rerun was requested meanwhile, and whoever
+ *                         next round        asked for it does that round
  *   0                     could not be      3: nobody knows of the result, so the work is done
  *                         stored            again
  *
@@ -98,14 +100,14 @@ async function endAs(
   exitCode: number,
   { access, held, insisting }: StoreEndOptions,
 ): Promise<Ending> {
-  const { run, reason, leaseToken } = held
+  const { run, leaseToken } = held
   try {
     const stored = await insist(
       () => access.complete(run.id, { ...body, lease_token: leaseToken }),
       awayMsMax,
       insisting,
     )
-    return storedEnding(stored, body, exitCode, reason)
+    return storedEnding(stored, body, exitCode, held)
   } catch (error) {
     if (isAway(error)) return notStored(run, exitCode, access.place)
     if (!(error instanceof HoldfastError)) throw error
@@ -114,11 +116,14 @@ async function endAs(
 }
 
 function storedEnding(
-  run: RunView,
-  { outcome, error }: CompleteBody,
+  stored: RunView,
+  body: CompleteBody,
   exitCode: number,
-  reason: string,
+  { reason, run: held }: HeldLease,
 ): Ending {
+  const { outcome, error } = body
+  const hasNext = stored.round !== held.round
+  const run = hasNext ? endedRound(held, body) : stored
   const own = ofRun(run, reason)
   if (run.state !== outcome) {
     const words = `The run was completed with its run token: ${run.state}${whyWords(run)}.`
@@ -126,8 +131,24 @@ function storedEnding(
     return { ...own, exitCode: code, words }
   }
   const code = typeof error === 'object' && error.code === 'interrupted' ? error.code : reason
-  const words = `${stateWords[outcome]}: ${workWords(run)} (${run.id})${whyWords(run)}.`
-  return { ...own, reason: code, exitCode, words }
+  const done = `${stateWords[outcome]}: ${workWords(run)} (${run.id})${whyWords(run)}.`
+  const ending = { ...own, reason: code, exitCode }
+  if (!hasNext) return { ...ending, words: done }
+  const isFree = stored.state === 'pending'
+  const words = `${done} A rerun was requested, so ${nextWords(stored, isFree)}.`
+  return { ...ending, words, ...(isFree && { nextRound: stored }) }
+}
+
+/** The answer shows the next round already, which has nothing of the one that was stored. */
+function endedRound(held: RunView, { outcome, summary, error }: CompleteBody): RunView {
+  const why = typeof error === 'string' ? { code: 'failed', text: error } : (error ?? null)
+  return { ...held, state: outcome, outcome, summary: summary ?? null, error: why }
+}
+
+function nextWords({ id, round }: RunView, isFree: boolean): string {
+  return isFree
+    ? `${id} now waits for whoever does round ${round}`
+    : `somebody else does round ${round} of it now`
 }
 
 const stateWords = { succeeded: 'Done', failed: 'Failed', skipped: 'Skipped' } as const
@@ -159,12 +180,21 @@ async function afterLoss(
     const words = `The run was completed with its run token: ${run.state}${whyWords(run)}.`
     return { ...ofRun(run, held.reason), exitCode, words }
   }
+  if (run.round !== held.run.round) return roundIsOver(run, end, held)
   // A run that took too long, or was given up, says so.
   const why = run.state === 'failed' ? whyWords(run) : ''
   const words = `Stopped: ${printable(loss.text)}${why}.`
   // It is back, but the lease had ended, or this process was stopped for too long.
   const reason = code === 'away' ? 'lease-lost' : code.replaceAll('_', '-')
   return { ...ofRun(run, reason), exitCode: exitCodes.failed, words }
+}
+
+/** It was completed with its run token, or ended otherwise, and a rerun was requested. */
+function roundIsOver(run: RunView, end: ExecEnd, held: HeldLease): Ending {
+  const [ended, begun] = [held.run.round, run.round]
+  const words = `Stopped: round ${ended} of ${run.id} has ended, and round ${begun} has begun.`
+  const own = { ...ofRun(run, 'lease-lost'), outcome: null }
+  return { ...own, exitCode: end.exitCode || exitCodes.failed, words }
 }
 
 /** The run as it is now. Null if nobody answers. */
