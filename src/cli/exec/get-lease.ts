@@ -35,7 +35,7 @@ export interface HeldLease {
   readonly runToken: string
   /** Why the work is to be done. */
   readonly reason: string
-  /** When the lease was asked for, by the monotonic clock. It began then or later. */
+  /** When it was granted or renewed, or before, by the monotonic clock. */
   readonly askedAtMs: number
   /** A rerun was asked for, and this round had begun before: the next one is the rerun. */
   readonly owesRerun: boolean
@@ -64,7 +64,8 @@ export interface GetLeaseOptions {
 const firstAnswerMsMax = 10_000
 export const awayMsMax = 60_000
 const pollMs = 1000
-const leaseWaitMs = 10_000
+/** How long one request waits for its turn, if that is short against the lease. */
+const leaseWaitMsMax = 10_000
 /** Between two claims of a run whose lease looks lost. */
 const claimAgainMsMax = 30_000
 
@@ -125,7 +126,7 @@ class Waiting {
     this.#isFirst = false
     const { run, lease, run_token: runToken, reason } = claimed
     if (claimed.should_process && run !== null && lease !== null && runToken !== null) {
-      return { held: this.#held({ run, leaseToken: lease.token, runToken, reason, askedAtMs }) }
+      return await this.#hold({ run, leaseToken: lease.token, runToken, reason, askedAtMs })
     }
     if (interrupted.aborted) return { interrupted: reason === 'queued' ? run : null }
     return await this.#withoutLease(claimed)
@@ -141,8 +142,30 @@ class Waiting {
     }
   }
 
-  #held(lease: Omit<HeldLease, 'owesRerun'>): HeldLease {
-    return { ...lease, owesRerun: this.#rerunOf !== null && lease.run.round <= this.#rerunOf }
+  async #hold(lease: Omit<HeldLease, 'owesRerun'>): Promise<Turn> {
+    const owesRerun = this.#rerunOf !== null && lease.run.round <= this.#rerunOf
+    const askedAtMs = await this.#renewedAtMs(lease)
+    return { held: { ...lease, owesRerun, askedAtMs } }
+  }
+
+  /**
+   * A repeated request counts from its first try, which may have been the one that was granted. If
+   * most of the lease may be over by now, it is renewed before the work starts.
+   */
+  async #renewedAtMs({ askedAtMs, run, leaseToken }: Omit<HeldLease, 'owesRerun'>) {
+    const { access, clock, leaseMs, interrupted } = this.#options
+    const now = clock.monotonicMs()
+    if (now - askedAtMs <= this.#thirdMs() || interrupted.aborted) return askedAtMs
+    const request = { runId: run.id, leaseToken, leaseMs, waitMs: 0 }
+    // If it is lost, or nobody answers, the next heartbeat says so.
+    return await access.heartbeat(request, interrupted).then(
+      () => now,
+      () => askedAtMs,
+    )
+  }
+
+  #thirdMs(): number {
+    return Math.floor(this.#options.leaseMs / 3)
   }
 
   async #withoutLease(claimed: ClaimedView): Promise<Turn | 'again'> {
@@ -175,7 +198,7 @@ class Waiting {
     for (;;) {
       this.#sayWhy(run, reason)
       if (run.state === 'pending') {
-        const leased = await this.#lease(run, leaseWaitMs, reason)
+        const leased = await this.#lease(run, Math.min(leaseWaitMsMax, this.#thirdMs()), reason)
         if (leased !== null) return leased
       } else {
         if (this.#looksLost(run)) return 'again'
@@ -205,7 +228,7 @@ class Waiting {
     if (leased === null) return null
     const { lease, run_token: runToken } = leased
     const held = { run: leased.run, leaseToken: lease.token, runToken, askedAtMs }
-    return { held: this.#held({ ...held, reason: reason === 'queued' ? reason : 'leased' }) }
+    return await this.#hold({ ...held, reason: reason === 'queued' ? reason : 'leased' })
   }
 
   /**
