@@ -70,7 +70,7 @@ function begin(
       await delay(time, waitMs)
       return waits.length < 10 ? null : ({ ...granted(), steps: [] } as unknown as LeasedView)
     },
-    heartbeat: async ({ waitMs }) => void (await delay(time, waitMs)),
+    heartbeat: ({ waitMs }) => delay(time, waitMs),
   }
   getLease({
     ...{

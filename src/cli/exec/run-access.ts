@@ -15,7 +15,10 @@ export interface RunAccess {
   /** What is talked to, in words. */
   readonly place: string
   claim(work: WantedWork, leaseMs: number, key: string): Promise<ClaimedView>
-  /** Takes this very run, if it waits for a worker. Null if it does not within `waitMs`. */
+  /**
+   * Takes this very run, if it waits for a worker. Null if it does not within `waitMs`. It is held
+   * as after a claim: if this process dies, the next claim takes the run over.
+   */
   lease(request: LeaseOne, key: string, signal: AbortSignal): Promise<LeasedView | null>
   run(id: string): Promise<RunView>
   /** Renews the lease and waits up to `waitMs`; rejects early if the run is lost. */

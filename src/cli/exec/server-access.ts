@@ -14,7 +14,8 @@ export function serverAccess(client: ServerClient): RunAccess {
       return checked(server, answer, 'reason') as ClaimedView
     },
     lease: async ({ runId, worker, leaseMs, waitMs }, key, signal) => {
-      const body = { worker, run_id: runId, lease_ms: leaseMs, wait_ms: waitMs }
+      const timing = { lease_ms: leaseMs, wait_ms: waitMs }
+      const body = { worker, run_id: runId, ...timing, as_caller: true }
       const answer = await post('/v1/runs/lease', body, { idempotencyKey: key, signal })
       return answer === null ? null : (checked(server, answer, 'run_token') as LeasedView)
     },

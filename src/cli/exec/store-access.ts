@@ -69,7 +69,8 @@ function accessOn(
       return claimRun(ports, caller, body, { once: once(key, body) })
     },
     lease({ runId, worker, leaseMs, waitMs }, key, signal) {
-      const body = { worker, run_id: runId, lease_ms: leaseMs, wait_ms: waitMs }
+      const timing = { lease_ms: leaseMs, wait_ms: waitMs }
+      const body = { worker, run_id: runId, ...timing, as_caller: true }
       return leaseRun(ports, caller, body, { once: once(key, body), signal })
     },
     run: (id) => getRun(ports, caller, { id }),
