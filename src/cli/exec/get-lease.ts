@@ -156,7 +156,7 @@ class Waiting {
     const { access, clock, leaseMs, interrupted } = this.#options
     const now = clock.monotonicMs()
     if (now - askedAtMs <= this.#thirdMs() || interrupted.aborted) return askedAtMs
-    const request = { runId: run.id, leaseToken, leaseMs, waitMs: 0 }
+    const request = { runId: run.id, leaseToken, leaseMs, waitMs: 0, answerMs: this.#thirdMs() }
     // If it is lost, or nobody answers, the next heartbeat says so.
     return await access.heartbeat(request, interrupted).then(
       () => now,

@@ -50,6 +50,8 @@ export interface Renewal {
   readonly leaseToken: string
   readonly leaseMs: number
   readonly waitMs: number
+  /** How long a server's answer may take, so that another try fits into the lease. */
+  readonly answerMs: number
 }
 
 /** The server or the store cannot be reached now, or has a fault. Otherwise it has refused. */
