@@ -1,7 +1,6 @@
 /** `holdfast exec`: claims the work, does it once, and ends with an exit code that says so. */
 import { hostname } from 'node:os'
 import { appendFileSync } from 'node:fs'
-import type { RunView } from '../../contract/runs.ts'
 import { connectionOf, textOf, type Parsed } from '../connection/connection.ts'
 import { serverClient } from '../connection/server-client.ts'
 import { HoldfastError } from '../../errors.ts'
@@ -97,7 +96,7 @@ async function claimAndWork(asked: Asked): Promise<Answer> {
 async function useTurn(asked: Asked, turn: Turn): Promise<Answer> {
   if ('held' in turn) return { ending: await workOn(asked, turn.held), publishes: true }
   if ('ended' in turn) return { ending: turn.ended, publishes: turn.ended.reason === 'restored' }
-  const ending = await interruptedWhileWaiting(asked, turn.interrupted)
+  const ending = await interruptedWhileWaiting(asked, turn)
   return { ending, publishes: false }
 }
 
@@ -113,15 +112,19 @@ async function workOn(asked: Asked, held: HeldLease): Promise<Ending> {
 
 /** A run that this process queued has nobody else to do its work. */
 async function interruptedWhileWaiting(
-  { access, interruption }: Asked,
-  queued: RunView | null,
+  { access, interruption, leaseMs }: Asked,
+  { interrupted: queued, mayHold }: Extract<Turn, { interrupted: unknown }>,
 ): Promise<Ending> {
-  const run = queued === null ? null : await access.cancel(queued.id).catch(() => queued)
+  const isLeft = queued === null || mayHold
+  const run = isLeft ? queued : await access.cancel(queued.id).catch(() => queued)
   const stays = run !== null && run.state === 'pending'
-  const words = stays
-    ? `Interrupted while it waited. ${run.id} stays in its queue until somebody cancels it: ` +
-      `holdfast runs cancel ${run.id}`
-    : 'Interrupted while it waited.'
+  const words = mayHold
+    ? `Interrupted. ${access.place} has not answered, so this job may have been given the work. ` +
+      `If so, its lease ends in ${Math.ceil(leaseMs / 1000)} s, and the next claim does the work.`
+    : stays
+      ? `Interrupted while it waited. ${run.id} stays in its queue until somebody cancels it: ` +
+        `holdfast runs cancel ${run.id}`
+      : 'Interrupted while it waited.'
   return {
     exitCode: exitCodeOfSignal(interruption.name ?? 'SIGTERM'),
     outcome: run?.state ?? null,

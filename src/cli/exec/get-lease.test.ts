@@ -39,6 +39,9 @@ let said: string[]
 let waits: number[]
 let turn: Turn | null
 let error: unknown
+/** The first claim is answered this late. */
+let lateMs: number
+let interruption: AbortController
 
 beforeEach(() => {
   time = new VirtualTime(startedAt)
@@ -47,6 +50,8 @@ beforeEach(() => {
   waits = []
   turn = null
   error = null
+  lateMs = 0
+  interruption = new AbortController()
 })
 
 /** `claims` are the answers to one claim after the other; the last one is repeated. */
@@ -58,8 +63,9 @@ function begin(
 ): void {
   const access: Pick<RunAccess, 'place' | 'claim' | 'run' | 'lease' | 'heartbeat'> = {
     place: 'the server',
-    claim: (_work, _ms, key) => {
+    claim: async (_work, _ms, key) => {
       keys.push(key)
+      if (keys.length === 1 && lateMs > 0) await delay(time, lateMs)
       const answer = claims[Math.min(keys.length, claims.length) - 1]!
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)
     },
@@ -84,7 +90,7 @@ function begin(
     work: { sent: {}, claim: { key: 'k', type: 'build', ...claim } },
     random: seededChance(),
     say: (words) => said.push(words),
-    interrupted: new AbortController().signal,
+    interrupted: interruption.signal,
   }).then(
     (got) => (turn = got),
     (thrown: unknown) => (error = thrown),
@@ -110,6 +116,29 @@ describe('a claim without an answer', () => {
     expect(error).toBeNull()
     await time.pass(3000)
     expect(error).toBeInstanceOf(UnreachableError)
+  })
+})
+
+describe('an interruption', () => {
+  it.each([
+    ['a claim that gives the run', 6000, { held: { leaseToken: 'hfl_1' } }],
+    ['no claim for longer than a few seconds', 60_000, { interrupted: null, mayHold: true }],
+  ])('waits for %s', async (_what, answeredMs, expected) => {
+    lateMs = answeredMs
+    begin([granted()])
+    await time.pass(2000)
+    interruption.abort()
+    await time.pass(4500)
+    expect(turn === null).toBe(answeredMs > 6500)
+    await time.pass(1000)
+    expect(turn).toMatchObject(expected)
+  })
+
+  it('before the first claim leaves nothing behind', async () => {
+    interruption.abort()
+    begin([granted()])
+    await time.pass(1)
+    expect([turn, keys]).toEqual([{ interrupted: null, mayHold: false }, []])
   })
 })
 

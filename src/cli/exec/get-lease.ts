@@ -25,8 +25,8 @@ import {
   workWords,
   type Ending,
 } from './ending.ts'
-import { insist, type Insisting } from './insist.ts'
-import type { RunAccess } from './run-access.ts'
+import { insist, unlessAborted, type Insisting } from './insist.ts'
+import { isAway, type RunAccess } from './run-access.ts'
 import type { WantedWork } from './wanted-work.ts'
 
 export interface HeldLease {
@@ -44,7 +44,7 @@ export interface HeldLease {
 export type Turn =
   | { readonly held: HeldLease }
   | { readonly ended: Ending }
-  | { readonly interrupted: RunView | null }
+  | { readonly interrupted: RunView | null; readonly mayHold: boolean }
 
 export interface GetLeaseOptions {
   readonly access: RunAccess
@@ -64,8 +64,10 @@ export interface GetLeaseOptions {
 const firstAnswerMsMax = 10_000
 export const awayMsMax = 60_000
 const pollMs = 1000
-/** How long one request waits for its turn, if that is short against the lease. */
-const leaseWaitMsMax = 10_000
+/** How long one request waits for its turn. An interruption waits for its answer. */
+const leaseWaitMsMax = 2000
+/** How long after an interruption an answer is waited for that may give us the run. */
+const lastAnswerMsMax = 5000
 /** Between two claims of a run whose lease looks lost. */
 const claimAgainMsMax = 30_000
 
@@ -82,6 +84,8 @@ export async function getNextRound(options: GetLeaseOptions, run: RunView): Prom
 class Waiting {
   readonly #options: GetLeaseOptions
   readonly #insisting: Insisting
+  /** Aborts some time after an interruption. */
+  readonly #giveUp = new AbortController()
   #said = ''
   #isFirst = true
   /** The lease that was last seen, and when it was first seen. */
@@ -93,7 +97,10 @@ class Waiting {
 
   constructor(options: GetLeaseOptions) {
     this.#options = options
-    const { clock, scheduler, say, access } = options
+    const { clock, scheduler, say, access, interrupted } = options
+    interrupted.addEventListener('abort', () => {
+      scheduler.after(lastAnswerMsMax, () => this.#giveUp.abort())
+    })
     const onAway = (): void => say(`${access.place} does not answer; trying again …`)
     this.#insisting = { clock, scheduler, onAway }
   }
@@ -113,23 +120,44 @@ class Waiting {
   }
 
   async #claim(): Promise<Turn | 'again'> {
-    const { access, leaseMs, clock, interrupted } = this.#options
+    const { access, leaseMs, clock } = this.#options
     const work = this.#wantedWork()
     const key = this.#newKey()
     const askedAtMs = (this.#claimedAtMs = clock.monotonicMs())
-    // Not given up by an interruption: whoever got the lease has to say that the work was not done.
-    const claimed = await insist(
+    if (this.#isInterrupted()) return { interrupted: null, mayHold: false }
+    const claimed = await this.#grantOf(
       () => access.claim(work, leaseMs, key),
       this.#isFirst ? firstAnswerMsMax : awayMsMax,
-      this.#insisting,
     )
+    if (claimed === 'unknown') return { interrupted: null, mayHold: true }
     this.#isFirst = false
     const { run, lease, run_token: runToken, reason } = claimed
     if (claimed.should_process && run !== null && lease !== null && runToken !== null) {
       return await this.#hold({ run, leaseToken: lease.token, runToken, reason, askedAtMs })
     }
-    if (interrupted.aborted) return { interrupted: reason === 'queued' ? run : null }
+    if (this.#isInterrupted()) return this.#interruptedIn(reason, run)
     return await this.#withoutLease(claimed)
+  }
+
+  #isInterrupted(): boolean {
+    return this.#options.interrupted.aborted
+  }
+
+  #interruptedIn(reason: string, run: RunView | null): Turn {
+    return { interrupted: reason === 'queued' ? run : null, mayHold: false }
+  }
+
+  /**
+   * A call that may give us the run. After an interruption its answer is still waited for, a while:
+   * whoever got the lease has to say that the work was not done.
+   */
+  async #grantOf<T>(call: () => Promise<T>, forMs: number): Promise<T | 'unknown'> {
+    const { signal } = this.#giveUp
+    const tried = (): Promise<T> => unlessAborted(call(), signal)
+    return await insist(tried, forMs, this.#insisting, signal).catch((error: unknown) => {
+      if (this.#options.interrupted.aborted && isAway(error)) return 'unknown' as const
+      throw error
+    })
   }
 
   /** A rerun is asked for once. The claim of a run whose holder is lost asks for no further one. */
@@ -204,9 +232,17 @@ class Waiting {
         if (this.#looksLost(run)) return 'again'
         await delay(scheduler, pollMs, interrupted)
       }
-      if (interrupted.aborted) return { interrupted: reason === 'queued' ? run : null }
+      if (interrupted.aborted) return this.#interruptedIn(reason, run)
       const { id } = run
-      run = await insist(() => access.run(id), awayMsMax, this.#insisting, interrupted)
+      const look = (): Promise<RunView> => unlessAborted(access.run(id), interrupted)
+      const seen = await insist(look, awayMsMax, this.#insisting, interrupted).catch(
+        (error: unknown) => {
+          if (interrupted.aborted) return null
+          throw error
+        },
+      )
+      if (seen === null) return this.#interruptedIn(reason, run)
+      run = seen
       if (!isActive(run)) return { ended: endedElsewhere(run, 'waited', clock.wallMs()) }
     }
   }
@@ -216,15 +252,10 @@ class Waiting {
     const key = this.#newKey()
     const askedAtMs = clock.monotonicMs()
     const request = { runId: run.id, worker, leaseMs, waitMs }
-    const leased = await insist(
-      () => access.lease(request, key, interrupted),
-      awayMsMax,
-      this.#insisting,
-      interrupted,
-    ).catch((error: unknown) => {
-      if (interrupted.aborted) return null
-      throw error
-    })
+    const leased = await this.#grantOf(() => access.lease(request, key, interrupted), awayMsMax)
+    if (leased === 'unknown') {
+      return { interrupted: reason === 'queued' ? run : null, mayHold: true }
+    }
     if (leased === null) return null
     const { lease, run_token: runToken } = leased
     const held = { run: leased.run, leaseToken: lease.token, runToken, askedAtMs }

@@ -17,7 +17,8 @@ export interface RunAccess {
   claim(work: WantedWork, leaseMs: number, key: string): Promise<ClaimedView>
   /**
    * Takes this very run, if it waits for a worker. Null if it does not within `waitMs`. It is held
-   * as after a claim: if this process dies, the next claim takes the run over.
+   * as after a claim: if this process dies, the next claim takes the run over. `signal` may end the
+   * wait early, but never an answer that says that the run was taken.
    */
   lease(request: LeaseOne, key: string, signal: AbortSignal): Promise<LeasedView | null>
   run(id: string): Promise<RunView>

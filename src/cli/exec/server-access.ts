@@ -8,6 +8,9 @@ import {
 import { RefusedError, UnreachableError } from '../failure.ts'
 import type { RunAccess } from './run-access.ts'
 
+/** A claim that gets no answer is repeated, so it is not waited for as long as other requests. */
+const claimAnswerMs = 10_000
+
 export function serverAccess(client: ServerClient): RunAccess {
   const { server } = client
   const post = (path: string, body: object, more: object = {}): Promise<unknown> =>
@@ -15,13 +18,14 @@ export function serverAccess(client: ServerClient): RunAccess {
   return {
     place: server,
     claim: async ({ sent }, leaseMs, key) => {
-      const answer = await post('/v1/runs', { ...sent, lease_ms: leaseMs }, { idempotencyKey: key })
+      const body = { ...sent, lease_ms: leaseMs }
+      const answer = await post('/v1/runs', body, { idempotencyKey: key, answerMs: claimAnswerMs })
       return checked(server, answer, isClaimed) as ClaimedView
     },
-    lease: async ({ runId, worker, leaseMs, waitMs }, key, signal) => {
+    lease: async ({ runId, worker, leaseMs, waitMs }, key) => {
       const timing = { lease_ms: leaseMs, wait_ms: waitMs }
       const body = { worker, run_id: runId, ...timing, as_caller: true }
-      const answer = await post('/v1/runs/lease', body, { idempotencyKey: key, signal })
+      const answer = await post('/v1/runs/lease', body, { idempotencyKey: key })
       return answer === null ? null : (checked(server, answer, isLeased) as LeasedView)
     },
     run: async (id) => {

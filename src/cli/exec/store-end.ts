@@ -25,7 +25,7 @@ import { exitCodes } from '../failure.ts'
 import { printable } from '../output/printable.ts'
 import { exitCodeOf, ofRun, whyWords, workWords, type Ending } from './ending.ts'
 import { awayMsMax, type HeldLease } from './get-lease.ts'
-import { insist, type Insisting } from './insist.ts'
+import { insist, unlessAborted, type Insisting } from './insist.ts'
 import { exitCodeOfSignal } from './interruption.ts'
 import type { Loss } from './keep-lease.ts'
 import { isAway, type RunAccess } from './run-access.ts'
@@ -47,7 +47,9 @@ export async function storeEnd(
   if (stop?.by === 'interruption') {
     const error = { code: 'interrupted', text: `interrupted by ${stop.signal}` }
     const exitCode = exitCodeOfSignal(stop.signal)
-    return await endAs({ outcome: 'failed', error }, exitCode, options)
+    // What stops us kills us soon. A command that never started has nothing to lose.
+    const forMs = end.failure === 'not_started' ? notStartedMsMax : awayMsMax
+    return await endAs({ outcome: 'failed', error }, exitCode, options, forMs)
   }
   const outcome = stop === null ? commandOutcome(end, results) : null
   if (outcome === null) {
@@ -67,6 +69,9 @@ export async function storeEnd(
   const isBad = own === exitCodes.fine && body.outcome === 'failed'
   return await endAs(body, isBad ? exitCodes.failed : own, options)
 }
+
+/** How long an interrupted job tries to say that it did not start. */
+const notStartedMsMax = 5000
 
 /** Before the command could be started. */
 export async function storeNotStarted(text: string, options: StoreEndOptions): Promise<Ending> {
@@ -99,19 +104,23 @@ async function endAs(
   body: CompleteBody,
   exitCode: number,
   { access, held, insisting }: StoreEndOptions,
+  forMs = awayMsMax,
 ): Promise<Ending> {
   const { run, leaseToken } = held
+  const late = new AbortController()
+  const cancelLate =
+    forMs < awayMsMax ? insisting.scheduler.after(forMs, () => late.abort()) : () => undefined
+  const store = (): Promise<RunView> =>
+    unlessAborted(access.complete(run.id, { ...body, lease_token: leaseToken }), late.signal)
   try {
-    const stored = await insist(
-      () => access.complete(run.id, { ...body, lease_token: leaseToken }),
-      awayMsMax,
-      insisting,
-    )
+    const stored = await insist(store, forMs, insisting, late.signal)
     return storedEnding(stored, body, exitCode, held)
   } catch (error) {
     if (isAway(error)) return notStored(run, exitCode, access.place)
     if (!(error instanceof HoldfastError)) throw error
     return refusedEnding((await latest(run, access)) ?? run, error)
+  } finally {
+    cancelLate()
   }
 }
 
