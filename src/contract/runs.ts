@@ -114,6 +114,13 @@ export const leaseBody = z.strictObject({
   lease_ms: leaseMs
     .optional()
     .describe('Length of the lease in milliseconds. Default: that of its claim or last holder.'),
+  as_caller: z
+    .boolean()
+    .optional()
+    .describe(
+      'True: if the lease is lost, the run stays as it is for the next claim of its key, as if ' +
+        'you had claimed it. Default: it goes back to `pending`.',
+    ),
 })
 
 export const holderFields = {

@@ -2,7 +2,8 @@
 
 /**
  * Who holds the lease; it decides what happens when the lease is lost: see `sweep`. A `caller`
- * claimed the run, a `worker` leased it over HTTP, an `executor` is one of our own processes.
+ * claimed the run, or leased it to do its own work; a `worker` leased it to do anybody's; an
+ * `executor` is one of our own processes.
  */
 export type Holder = 'caller' | 'worker' | 'executor'
 

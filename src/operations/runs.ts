@@ -68,12 +68,14 @@ export const leaseRun = operation(
   async (
     { runs, store }: Pick<OperationPorts, 'runs' | 'store'>,
     caller,
-    { worker, types, run_id: runId, wait_ms: waitMs, lease_ms: leaseMs }: LeaseBody,
+    body: LeaseBody,
     { once, signal },
   ): Promise<LeasedView | null> => {
+    const { worker, types, run_id: runId, wait_ms: waitMs, lease_ms: leaseMs } = body
+    const isCaller = body.as_caller === true
     const [within, token] = [limitsOf(caller), leaseTokenOf(caller)]
     if (within !== undefined && runId !== undefined) await checkRun(store, within, runId)
-    const request = { worker, types, runId, waitMs, leaseMs, within, token, signal }
+    const request = { worker, types, runId, waitMs, leaseMs, isCaller, within, token, signal }
     for (;;) {
       const leased = await runs.lease(request, caller.actor, once)
       if (leased === null) return null

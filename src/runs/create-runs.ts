@@ -185,7 +185,7 @@ class StoreRuns implements RunsService {
     const { store, clock } = this.#options
     const { worker, types, runId, signal } = request
     const wanted = {
-      grant: this.#grant('worker', worker, request.token),
+      grant: this.#grant(request.isCaller === true ? 'caller' : 'worker', worker, request.token),
       within: request.within,
       leaseMs: request.leaseMs ?? null,
       types: types ?? null,

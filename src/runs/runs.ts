@@ -140,6 +140,8 @@ export interface LeaseRunRequest {
   readonly runId?: string | undefined
   readonly waitMs?: number | undefined
   readonly leaseMs?: number | undefined
+  /** It holds the run as if it had claimed it: see `Holder`. */
+  readonly isCaller?: boolean | undefined
   /** The token of the caller: the lease ends when the token does. */
   readonly token?: LeaseToken | undefined
   /** The limits of the caller's token. */

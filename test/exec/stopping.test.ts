@@ -3,6 +3,9 @@
  * its lease cannot be kept; and it goes on through a short absence of its server.
  * Method: the real program through a real server, real signals, servers that are killed.
  */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { isAlive } from '../executors/commands-world.ts'
 import type { RunJson } from '../scenarios/client.ts'
@@ -98,6 +101,24 @@ describe('an interruption', () => {
     world.write('go', 'now')
     expect([(await working.ended).code, world.has('worked')]).toEqual([0, false])
     expect(await theRun()).toMatchObject({ state: 'succeeded', attempt: 1 })
+  })
+
+  it('while nobody answers the claim ends it soon, and says what may be left behind', async () => {
+    const silent = createServer()
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const { port } = silent.address() as AddressInfo
+    const asked = once(silent, 'request')
+    const env = { HOLDFAST_URL: `http://127.0.0.1:${port}` }
+    const claiming = world.start(newJob(['--json']), 'touch $AT/worked', env)
+    await asked
+    claiming.child.kill('SIGTERM')
+    const ended = await claiming.ended
+    expect([ended.code, answerOf(ended).reason, world.has('worked')]).toEqual([
+      ...[143, 'interrupted', false],
+    ])
+    expect(ended.stderr).toContain('so this job may have been given the work')
+    silent.closeAllConnections()
+    silent.close()
   })
 
   it('in a queue names the run that stays in it, as a worker may not cancel', async () => {

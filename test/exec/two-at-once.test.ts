@@ -59,6 +59,22 @@ describe.each(databases)('exec directly on $name', ({ makeData }) => {
     expect((await world.runs())[0]).toMatchObject({ state: 'succeeded', attempt: 2, round: 1 })
   })
 
+  it('if it is killed after it waited for its turn, the next of its key takes over', async () => {
+    const env = { HOLDFAST_LEASE_MS: '3000' }
+    const ahead = world.start(newJob(['--subject', 'line']), untilGo, env)
+    await world.written('pid')
+    const flags = newJob(['--subject', 'line', '--json'])
+    const queued = world.start(flags, 'echo $$ >$AT/queued; sleep 60', env)
+    await queued.said(/is queued behind another run/)
+    world.write('go', 'now')
+    expect((await ahead.ended).code).toBe(0)
+    await world.written('queued')
+    queued.child.kill('SIGKILL')
+    const next = await world.run(flags, 'exit 0', env)
+    expect(answerOf(next)).toMatchObject({ outcome: 'succeeded', reason: 'reclaimed' })
+    expect((await world.runs())[0]).toMatchObject({ state: 'succeeded', attempt: 2, round: 1 })
+  })
+
   it('if it is stopped, its command is dead before the next one begins', async () => {
     const env = { HOLDFAST_LEASE_MS: '3000' }
     const flags = newJob(['--json'])

@@ -49,6 +49,8 @@ export interface ServerRequest {
   readonly idempotencyKey?: string
   /** Gives the request up when it aborts. */
   readonly signal?: AbortSignal
+  /** How long the answer may take. Default: 30 s. */
+  readonly answerMs?: number
 }
 
 export interface StreamRequest {
@@ -60,7 +62,7 @@ export interface StreamRequest {
 
 export interface ServerClient {
   readonly server: string
-  /** Resolves with the JSON of the answer; null if the answer has none. */
+  /** Resolves with the JSON of the answer; null if it is empty, undefined if it is not JSON. */
   ask(request: ServerRequest): Promise<unknown>
   /** For an answer whose body does not end, such as an event stream. Resolves when it begins. */
   open(request: StreamRequest): Promise<Response>
@@ -75,8 +77,9 @@ export function serverClient(world: ClientWorld, server: string, bearer: string)
 
   async function ask(request: ServerRequest): Promise<unknown> {
     const { method, path, query, body, idempotencyKey: key, signal: given } = request
+    const { answerMs = answerMsMax } = request
     const stop = new AbortController()
-    const cancel = world.scheduler.after(answerMsMax, () => stop.abort())
+    const cancel = world.scheduler.after(answerMs, () => stop.abort())
     const signal = given === undefined ? stop.signal : AbortSignal.any([stop.signal, given])
     const content = {
       headers: {
@@ -88,8 +91,9 @@ export function serverClient(world: ClientWorld, server: string, bearer: string)
     }
     const init = { method, ...content, redirect: 'manual', signal } as const
     try {
-      const response = await reach(world, server, at(path, query), init)
-      const answer = parseJson(await response.text().catch(unreachable(server, signal)))
+      const noAnswer = unreachable(server, signal, answerMs)
+      const response = await world.fetch(at(path, query), init).catch(noAnswer)
+      const answer = parseJson(await response.text().catch(noAnswer))
       if (response.ok) return answer
       throw refusal(response.status, answer, server)
     } finally {
@@ -103,7 +107,8 @@ export function serverClient(world: ClientWorld, server: string, bearer: string)
     const either = AbortSignal.any([stop.signal, signal])
     const init = { headers: { ...headers, ...more }, redirect: 'manual', signal: either } as const
     try {
-      const response = await reach(world, server, at(path, query), init)
+      const noAnswer = unreachable(server, either, answerMsMax)
+      const response = await world.fetch(at(path, query), init).catch(noAnswer)
       if (response.ok) return response
       throw refusal(response.status, parseJson(await response.text()), server)
     } finally {
@@ -122,21 +127,16 @@ function queryText(query: QueryValues): string {
   return given.size === 0 ? '' : `?${given.toString()}`
 }
 
-async function reach(
-  world: ClientWorld,
-  server: string,
-  url: string,
-  init: RequestInit & { readonly signal: AbortSignal },
-): Promise<Response> {
-  return await world.fetch(url, init).catch(unreachable(server, init.signal))
-}
-
 /** Throws what it means that there is no answer, or only the beginning of one. */
-function unreachable(server: string, signal: AbortSignal): (error: unknown) => never {
+function unreachable(
+  server: string,
+  signal: AbortSignal,
+  answerMs: number,
+): (error: unknown) => never {
   return (error) => {
     const cause = (error as { readonly cause?: NodeJS.ErrnoException }).cause
     const why = signal.aborted
-      ? `no answer in ${answerMsMax / 1000} s`
+      ? `no answer in ${Math.round(answerMs / 100) / 10} s`
       : (cause?.code ?? 'no answer')
     throw new UnreachableError('unreachable', `${server} could not be reached: ${why}`, {
       hint: 'Is the server running, and is --url its address?',
@@ -144,11 +144,12 @@ function unreachable(server: string, signal: AbortSignal): (error: unknown) => n
   }
 }
 
+/** Null if there is nothing, undefined for anything else than JSON. */
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return text === '' ? null : JSON.parse(text)
   } catch {
-    return null
+    return undefined
   }
 }
 
@@ -158,6 +159,9 @@ interface ProblemText {
   readonly code?: unknown
   readonly hint?: unknown
 }
+
+/** The code of an answer that is not Holdfast's own, but of something in between. */
+export const foreignAnswer = 'refused'
 
 const otherToken =
   'Set HOLDFAST_TOKEN to a valid token, or give --token. The admin token is the value of ' +
@@ -170,7 +174,7 @@ function refusal(status: number, answer: unknown, server: string): Error {
   if (status === 502 || status === 503 || status === 504) {
     return new UnreachableError('unreachable', message)
   }
-  const code = typeof problem.code === 'string' ? problem.code : 'refused'
+  const code = typeof problem.code === 'string' ? problem.code : foreignAnswer
   // The server names its header. On the command line the token comes from a variable or a flag.
   const given = status === 401 ? otherToken : problem.hint
   const hint = typeof given === 'string' ? { hint: given } : {}

@@ -6,6 +6,8 @@
  *   duplicate       failed, cancelled             1: this event is not new, so nobody tries again
  *   duplicate       skipped                       78, as the one that skipped it
  *   duplicate       active                        waits for its end; --no-wait: 0
+ *   duplicate       active, with --rerun          waits, and does the next round; --no-wait: 1, as
+ *                                                 the rerun is kept, but nobody is there for it
  *   restored        succeeded                     0: its result is shown again
  *   stale-event     skipped, or as it was         1: a newer head is known
  *   busy            skipped                       1: another run of its subject is active
@@ -33,6 +35,8 @@ export interface Ending {
   /** Null if it is not known yet. */
   readonly runKey: string | null
   readonly run: RunView | null
+  /** A rerun was requested meanwhile, and nobody does it yet: the run in its next round. */
+  readonly nextRound?: RunView
 }
 
 /** `review of acme/widgets#5` */
@@ -107,6 +111,15 @@ export function purged({ run_key: runKey, reason }: ClaimedView, isCertain: bool
 export function notWaitedFor(run: RunView): Ending {
   const words = `Not waiting for ${run.id}, which does ${workWords(run)} now (--no-wait).`
   return { ...ofRun(run, 'no-wait'), exitCode: exitCodes.fine, words }
+}
+
+/** Not green: the caller wants new work, and this process will not be there to do it. */
+export function rerunRequested(run: RunView): Ending {
+  const words =
+    `Not done yet: ${run.id} (${workWords(run)}) is still active. The rerun is requested. It ` +
+    'begins when this round has ended, and waits for a worker or for the next exec of the same ' +
+    'work. To wait for it here, leave out --no-wait.'
+  return { ...ofRun(run, 'rerun-requested'), exitCode: exitCodes.failed, words }
 }
 
 export function notQueued(run: RunView): Ending {

@@ -1,7 +1,6 @@
 /** `holdfast exec`: claims the work, does it once, and ends with an exit code that says so. */
 import { hostname } from 'node:os'
 import { appendFileSync } from 'node:fs'
-import type { RunView } from '../../contract/runs.ts'
 import { connectionOf, textOf, type Parsed } from '../connection/connection.ts'
 import { serverClient } from '../connection/server-client.ts'
 import { HoldfastError } from '../../errors.ts'
@@ -9,7 +8,7 @@ import { exitCodeOf, exitCodes } from '../failure.ts'
 import { printNote } from '../output/fit-text.ts'
 import { doWork } from './do-work.ts'
 import { workWords, type Ending } from './ending.ts'
-import { getLease } from './get-lease.ts'
+import { getLease, getNextRound, type HeldLease, type Turn } from './get-lease.ts'
 import type { Insisting } from './insist.ts'
 import { exitCodeOfSignal, watchInterruption, type Interruption } from './interruption.ts'
 import { leaseMsOf } from './lease-length.ts'
@@ -78,39 +77,54 @@ interface Answer {
 }
 
 async function claimAndWork(asked: Asked): Promise<Answer> {
-  const { world, access, interruption, say } = asked
-  const { clock, scheduler, random } = world
-  const turn = await getLease({
+  const { clock, scheduler, random } = asked.world
+  const options = {
     ...asked,
     ...{ clock, scheduler, random },
     worker: `exec on ${hostname()}`,
-    interrupted: interruption.signal,
-  })
-  if ('ended' in turn) return { ending: turn.ended, publishes: turn.ended.reason === 'restored' }
-  if ('interrupted' in turn) {
-    const ending = await interruptedWhileWaiting(asked, turn.interrupted)
-    return { ending, publishes: false }
+    interrupted: asked.interruption.signal,
   }
-  const { held } = turn
+  const turn = await getLease(options)
+  const answer = await useTurn(asked, turn)
+  const { nextRound } = answer.ending
+  if (!('held' in turn) || !turn.held.owesRerun || nextRound === undefined) return answer
+  // Whoever asked for the rerun is here, and nobody else may be.
+  asked.say(answer.ending.words)
+  return await useTurn(asked, await getNextRound(options, nextRound))
+}
+
+async function useTurn(asked: Asked, turn: Turn): Promise<Answer> {
+  if ('held' in turn) return { ending: await workOn(asked, turn.held), publishes: true }
+  if ('ended' in turn) return { ending: turn.ended, publishes: turn.ended.reason === 'restored' }
+  const ending = await interruptedWhileWaiting(asked, turn)
+  return { ending, publishes: false }
+}
+
+async function workOn(asked: Asked, held: HeldLease): Promise<Ending> {
+  const { world, access, say } = asked
   say(`${held.run.id}: ${workWords(held.run)} (${held.reason}).`)
   const insisting: Insisting = {
-    ...{ clock, scheduler },
+    ...{ clock: world.clock, scheduler: world.scheduler },
     onAway: () => say(`${access.place} does not answer; the result is stored when it is back …`),
   }
-  return { ending: await doWork({ ...asked, held, insisting }), publishes: true }
+  return await doWork({ ...asked, held, insisting })
 }
 
 /** A run that this process queued has nobody else to do its work. */
 async function interruptedWhileWaiting(
-  { access, interruption }: Asked,
-  queued: RunView | null,
+  { access, interruption, leaseMs }: Asked,
+  { interrupted: queued, mayHold }: Extract<Turn, { interrupted: unknown }>,
 ): Promise<Ending> {
-  const run = queued === null ? null : await access.cancel(queued.id).catch(() => queued)
+  const isLeft = queued === null || mayHold
+  const run = isLeft ? queued : await access.cancel(queued.id).catch(() => queued)
   const stays = run !== null && run.state === 'pending'
-  const words = stays
-    ? `Interrupted while it waited. ${run.id} stays in its queue until somebody cancels it: ` +
-      `holdfast runs cancel ${run.id}`
-    : 'Interrupted while it waited.'
+  const words = mayHold
+    ? `Interrupted. ${access.place} has not answered, so this job may have been given the work. ` +
+      `If so, its lease ends in ${Math.ceil(leaseMs / 1000)} s, and the next claim does the work.`
+    : stays
+      ? `Interrupted while it waited. ${run.id} stays in its queue until somebody cancels it: ` +
+        `holdfast runs cancel ${run.id}`
+      : 'Interrupted while it waited.'
   return {
     exitCode: exitCodeOfSignal(interruption.name ?? 'SIGTERM'),
     outcome: run?.state ?? null,

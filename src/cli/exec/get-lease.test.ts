@@ -1,8 +1,9 @@
 /** Goal: a lost answer, a clock that differs and a purged run lead to no second work and no lie. */
 import { beforeEach, describe, expect, it } from 'vitest'
 import { seededChance } from '../../../test/seed.ts'
-import type { ClaimedView, RunView } from '../../contract/runs.ts'
+import type { ClaimedView, LeasedView, RunView } from '../../contract/runs.ts'
 import { StoreUnavailableError } from '../../errors.ts'
+import { delay } from '../../scheduler.ts'
 import { VirtualTime } from '../../simulation/virtual-time.ts'
 import { UnreachableError } from '../failure.ts'
 import { getLease, type Turn } from './get-lease.ts'
@@ -35,32 +36,52 @@ const skipped = (over: Partial<ClaimedView> = {}): ClaimedView => ({
 let time: VirtualTime
 let keys: string[]
 let said: string[]
+let waits: number[]
 let turn: Turn | null
 let error: unknown
+/** The first claim is answered this late. */
+let lateMs: number
+let interruption: AbortController
 
 beforeEach(() => {
   time = new VirtualTime(startedAt)
   keys = []
   said = []
+  waits = []
   turn = null
   error = null
+  lateMs = 0
+  interruption = new AbortController()
 })
 
 /** `claims` are the answers to one claim after the other; the last one is repeated. */
-function begin(claims: readonly (ClaimedView | Error)[], shown?: () => RunView, claim = {}): void {
-  const access: Pick<RunAccess, 'place' | 'claim' | 'run'> = {
+function begin(
+  claims: readonly (ClaimedView | Error)[],
+  shown?: () => RunView,
+  claim = {},
+  ms = leaseMs,
+): void {
+  const access: Pick<RunAccess, 'place' | 'claim' | 'run' | 'lease' | 'heartbeat'> = {
     place: 'the server',
-    claim: (_work, _ms, key) => {
+    claim: async (_work, _ms, key) => {
       keys.push(key)
+      if (keys.length === 1 && lateMs > 0) await delay(time, lateMs)
       const answer = claims[Math.min(keys.length, claims.length) - 1]!
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)
     },
     run: async () => shown?.() ?? run(),
+    // The turn comes at the end of the tenth request.
+    lease: async ({ waitMs }) => {
+      waits.push(waitMs)
+      await delay(time, waitMs)
+      return waits.length < 10 ? null : ({ ...granted(), steps: [] } as unknown as LeasedView)
+    },
+    heartbeat: ({ waitMs }) => delay(time, waitMs),
   }
   getLease({
     ...{
       access: access as RunAccess,
-      leaseMs,
+      leaseMs: ms,
       wait: true,
       worker: 'me',
       clock: time,
@@ -69,7 +90,7 @@ function begin(claims: readonly (ClaimedView | Error)[], shown?: () => RunView, 
     work: { sent: {}, claim: { key: 'k', type: 'build', ...claim } },
     random: seededChance(),
     say: (words) => said.push(words),
-    interrupted: new AbortController().signal,
+    interrupted: interruption.signal,
   }).then(
     (got) => (turn = got),
     (thrown: unknown) => (error = thrown),
@@ -95,6 +116,45 @@ describe('a claim without an answer', () => {
     expect(error).toBeNull()
     await time.pass(3000)
     expect(error).toBeInstanceOf(UnreachableError)
+  })
+})
+
+describe('an interruption', () => {
+  it.each([
+    ['a claim that gives the run', 6000, { held: { leaseToken: 'hfl_1' } }],
+    ['no claim for longer than a few seconds', 60_000, { interrupted: null, mayHold: true }],
+  ])('waits for %s', async (_what, answeredMs, expected) => {
+    lateMs = answeredMs
+    begin([granted()])
+    await time.pass(2000)
+    interruption.abort()
+    await time.pass(4500)
+    expect(turn === null).toBe(answeredMs > 6500)
+    await time.pass(1000)
+    expect(turn).toMatchObject(expected)
+  })
+
+  it('before the first claim leaves nothing behind', async () => {
+    interruption.abort()
+    begin([granted()])
+    await time.pass(1)
+    expect([turn, keys]).toEqual([{ interrupted: null, mayHold: false }, []])
+  })
+})
+
+describe('a short lease', () => {
+  it('counts from a moment close to its grant, after a wait for the turn', async () => {
+    const pending = run({ state: 'pending' })
+    begin([skipped({ reason: 'queued', run: pending })], () => pending, {}, 6000)
+    await time.pass(20_000)
+    expect(new Set(waits)).toEqual(new Set([2000]))
+    expect(turn).toMatchObject({ held: { askedAtMs: 18_000 } })
+  })
+
+  it('is renewed before the work starts, if its first try was long ago', async () => {
+    begin([away(), away(), away(), away(), granted()], undefined, {}, 6000)
+    await time.pass(5000)
+    expect(turn).toMatchObject({ held: { askedAtMs: 4000 } })
   })
 })
 

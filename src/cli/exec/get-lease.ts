@@ -20,12 +20,13 @@ import {
   notQueued,
   notWaitedFor,
   purged,
+  rerunRequested,
   staleEvent,
   workWords,
   type Ending,
 } from './ending.ts'
-import { insist, type Insisting } from './insist.ts'
-import type { RunAccess } from './run-access.ts'
+import { insist, unlessAborted, type Insisting } from './insist.ts'
+import { isAway, type RunAccess } from './run-access.ts'
 import type { WantedWork } from './wanted-work.ts'
 
 export interface HeldLease {
@@ -34,14 +35,16 @@ export interface HeldLease {
   readonly runToken: string
   /** Why the work is to be done. */
   readonly reason: string
-  /** When the lease was asked for, by the monotonic clock. It began then or later. */
+  /** When it was granted or renewed, or before, by the monotonic clock. */
   readonly askedAtMs: number
+  /** A rerun was asked for, and this round had begun before: the next one is the rerun. */
+  readonly owesRerun: boolean
 }
 
 export type Turn =
   | { readonly held: HeldLease }
   | { readonly ended: Ending }
-  | { readonly interrupted: RunView | null }
+  | { readonly interrupted: RunView | null; readonly mayHold: boolean }
 
 export interface GetLeaseOptions {
   readonly access: RunAccess
@@ -61,7 +64,10 @@ export interface GetLeaseOptions {
 const firstAnswerMsMax = 10_000
 export const awayMsMax = 60_000
 const pollMs = 1000
-const leaseWaitMs = 10_000
+/** How long one request waits for its turn. An interruption waits for its answer. */
+const leaseWaitMsMax = 2000
+/** How long after an interruption an answer is waited for that may give us the run. */
+const lastAnswerMsMax = 5000
 /** Between two claims of a run whose lease looks lost. */
 const claimAgainMsMax = 30_000
 
@@ -70,19 +76,31 @@ export async function getLease(options: GetLeaseOptions): Promise<Turn> {
   return await waiting.getTurn()
 }
 
+/** The same for the next round of a run, which was asked for and which nobody does yet. */
+export async function getNextRound(options: GetLeaseOptions, run: RunView): Promise<Turn> {
+  return await new Waiting(options).getNextRound(run)
+}
+
 class Waiting {
   readonly #options: GetLeaseOptions
   readonly #insisting: Insisting
+  /** Aborts some time after an interruption. */
+  readonly #giveUp = new AbortController()
   #said = ''
   #isFirst = true
   /** The lease that was last seen, and when it was first seen. */
   #seen: { readonly expires: string | null; readonly atMs: number } = { expires: null, atMs: 0 }
   #claimAgainMs = pollMs
   #claimedAtMs = 0
+  /** The round in which a rerun was asked for. */
+  #rerunOf: number | null = null
 
   constructor(options: GetLeaseOptions) {
     this.#options = options
-    const { clock, scheduler, say, access } = options
+    const { clock, scheduler, say, access, interrupted } = options
+    interrupted.addEventListener('abort', () => {
+      scheduler.after(lastAnswerMsMax, () => this.#giveUp.abort())
+    })
     const onAway = (): void => say(`${access.place} does not answer; trying again …`)
     this.#insisting = { clock, scheduler, onAway }
   }
@@ -94,36 +112,106 @@ class Waiting {
     }
   }
 
+  async getNextRound(run: RunView): Promise<Turn> {
+    this.#isFirst = false
+    this.#rerunOf = run.round - 1
+    const turn = await this.#meet(run, 'duplicate')
+    return turn === 'again' ? await this.getTurn() : turn
+  }
+
   async #claim(): Promise<Turn | 'again'> {
-    const { access, work, leaseMs, clock, interrupted } = this.#options
+    const { access, leaseMs, clock } = this.#options
+    const work = this.#wantedWork()
     const key = this.#newKey()
     const askedAtMs = (this.#claimedAtMs = clock.monotonicMs())
-    // Not given up by an interruption: whoever got the lease has to say that the work was not done.
-    const claimed = await insist(
+    if (this.#isInterrupted()) return { interrupted: null, mayHold: false }
+    const claimed = await this.#grantOf(
       () => access.claim(work, leaseMs, key),
       this.#isFirst ? firstAnswerMsMax : awayMsMax,
-      this.#insisting,
     )
+    if (claimed === 'unknown') return { interrupted: null, mayHold: true }
     this.#isFirst = false
     const { run, lease, run_token: runToken, reason } = claimed
     if (claimed.should_process && run !== null && lease !== null && runToken !== null) {
-      return { held: { run, leaseToken: lease.token, runToken, reason, askedAtMs } }
+      return await this.#hold({ run, leaseToken: lease.token, runToken, reason, askedAtMs })
     }
-    if (interrupted.aborted) return { interrupted: reason === 'queued' ? run : null }
+    if (this.#isInterrupted()) return this.#interruptedIn(reason, run)
     return await this.#withoutLease(claimed)
+  }
+
+  #isInterrupted(): boolean {
+    return this.#options.interrupted.aborted
+  }
+
+  #interruptedIn(reason: string, run: RunView | null): Turn {
+    return { interrupted: reason === 'queued' ? run : null, mayHold: false }
+  }
+
+  /**
+   * A call that may give us the run. After an interruption its answer is still waited for, a while:
+   * whoever got the lease has to say that the work was not done.
+   */
+  async #grantOf<T>(call: () => Promise<T>, forMs: number): Promise<T | 'unknown'> {
+    const { signal } = this.#giveUp
+    const tried = (): Promise<T> => unlessAborted(call(), signal)
+    return await insist(tried, forMs, this.#insisting, signal).catch((error: unknown) => {
+      if (this.#options.interrupted.aborted && isAway(error)) return 'unknown' as const
+      throw error
+    })
+  }
+
+  /** A rerun is asked for once. The claim of a run whose holder is lost asks for no further one. */
+  #wantedWork(): WantedWork {
+    const { work } = this.#options
+    if (this.#rerunOf === null) return work
+    return {
+      sent: { ...work.sent, rerun: undefined },
+      claim: { ...work.claim, rerun: undefined },
+    }
+  }
+
+  async #hold(lease: Omit<HeldLease, 'owesRerun'>): Promise<Turn> {
+    const owesRerun = this.#rerunOf !== null && lease.run.round <= this.#rerunOf
+    const askedAtMs = await this.#renewedAtMs(lease)
+    return { held: { ...lease, owesRerun, askedAtMs } }
+  }
+
+  /**
+   * A repeated request counts from its first try, which may have been the one that was granted. If
+   * most of the lease may be over by now, it is renewed before the work starts.
+   */
+  async #renewedAtMs({ askedAtMs, run, leaseToken }: Omit<HeldLease, 'owesRerun'>) {
+    const { access, clock, leaseMs, interrupted } = this.#options
+    const now = clock.monotonicMs()
+    if (now - askedAtMs <= this.#thirdMs() || interrupted.aborted) return askedAtMs
+    const request = { runId: run.id, leaseToken, leaseMs, waitMs: 0, answerMs: this.#thirdMs() }
+    // If it is lost, or nobody answers, the next heartbeat says so.
+    return await access.heartbeat(request, interrupted).then(
+      () => now,
+      () => askedAtMs,
+    )
+  }
+
+  #thirdMs(): number {
+    return Math.floor(this.#options.leaseMs / 3)
   }
 
   async #withoutLease(claimed: ClaimedView): Promise<Turn | 'again'> {
     const { run, reason } = claimed
-    const { wait, clock } = this.#options
+    const { clock, work } = this.#options
     if (reason === 'stale-event') return { ended: staleEvent(claimed) }
     if (reason === 'busy') return { ended: busy(claimed) }
     if (run === null) return { ended: purged(claimed, this.#isCertain()) }
     if (!isActive(run)) return { ended: endedElsewhere(run, reason, clock.wallMs()) }
-    if (wait) return await this.#waitFor(run, reason)
+    if (work.claim.rerun === true && reason === 'duplicate') this.#rerunOf ??= run.round
+    return await this.#meet(run, reason)
+  }
+
+  async #meet(run: RunView, reason: string): Promise<Turn | 'again'> {
+    if (this.#options.wait) return await this.#waitFor(run, reason)
     if (reason === 'queued') return { ended: await this.#leaveQueue(run) }
     const leased = run.state === 'pending' ? await this.#lease(run, 0, reason) : null
-    return leased ?? { ended: notWaitedFor(run) }
+    return leased ?? { ended: this.#rerunOf === null ? notWaitedFor(run) : rerunRequested(run) }
   }
 
   /** Without a time and an action, only work that succeeded is a duplicate. */
@@ -138,15 +226,23 @@ class Waiting {
     for (;;) {
       this.#sayWhy(run, reason)
       if (run.state === 'pending') {
-        const leased = await this.#lease(run, leaseWaitMs, reason)
+        const leased = await this.#lease(run, Math.min(leaseWaitMsMax, this.#thirdMs()), reason)
         if (leased !== null) return leased
       } else {
         if (this.#looksLost(run)) return 'again'
         await delay(scheduler, pollMs, interrupted)
       }
-      if (interrupted.aborted) return { interrupted: reason === 'queued' ? run : null }
+      if (interrupted.aborted) return this.#interruptedIn(reason, run)
       const { id } = run
-      run = await insist(() => access.run(id), awayMsMax, this.#insisting, interrupted)
+      const look = (): Promise<RunView> => unlessAborted(access.run(id), interrupted)
+      const seen = await insist(look, awayMsMax, this.#insisting, interrupted).catch(
+        (error: unknown) => {
+          if (interrupted.aborted) return null
+          throw error
+        },
+      )
+      if (seen === null) return this.#interruptedIn(reason, run)
+      run = seen
       if (!isActive(run)) return { ended: endedElsewhere(run, 'waited', clock.wallMs()) }
     }
   }
@@ -156,19 +252,14 @@ class Waiting {
     const key = this.#newKey()
     const askedAtMs = clock.monotonicMs()
     const request = { runId: run.id, worker, leaseMs, waitMs }
-    const leased = await insist(
-      () => access.lease(request, key, interrupted),
-      awayMsMax,
-      this.#insisting,
-      interrupted,
-    ).catch((error: unknown) => {
-      if (interrupted.aborted) return null
-      throw error
-    })
+    const leased = await this.#grantOf(() => access.lease(request, key, interrupted), awayMsMax)
+    if (leased === 'unknown') {
+      return { interrupted: reason === 'queued' ? run : null, mayHold: true }
+    }
     if (leased === null) return null
     const { lease, run_token: runToken } = leased
     const held = { run: leased.run, leaseToken: lease.token, runToken, askedAtMs }
-    return { held: { ...held, reason: reason === 'queued' ? reason : 'leased' } }
+    return await this.#hold({ ...held, reason: reason === 'queued' ? reason : 'leased' })
   }
 
   /**

@@ -17,6 +17,9 @@ let loss: Loss | null
 let kept: KeptLease
 /** What the server answers, if it does not renew. */
 let trouble: Error | null
+/** This many requests get no answer at all. */
+let hanging: number
+let ms: number
 
 beforeEach(() => {
   time = new VirtualTime(0)
@@ -25,12 +28,14 @@ beforeEach(() => {
   said = []
   loss = null
   trouble = null
+  hanging = 0
+  ms = leaseMs
 })
 
 function begin(): void {
   const held = { run: { id: 'run_1' }, leaseToken: 'hfl_1', askedAtMs: 0 } as HeldLease
   kept = keepLease({
-    ...{ held, leaseMs, clock: time, scheduler: time, say: (words) => said.push(words) },
+    ...{ held, leaseMs: ms, clock: time, scheduler: time, say: (words) => said.push(words) },
     access: {
       place: 'the server',
       // A long-poll: it answers after `waitMs`, or at once with an error.
@@ -38,6 +43,10 @@ function begin(): void {
         asked.push(request)
         if (trouble !== null) return Promise.reject(trouble)
         return new Promise((resolve, reject) => {
+          if (hanging > 0) {
+            hanging -= 1
+            return time.after(request.answerMs, () => reject(away()))
+          }
           time.after(request.waitMs, () => (trouble === null ? resolve() : reject(trouble)))
           signal.addEventListener('abort', () => reject(new Error('given up')))
         })
@@ -57,7 +66,7 @@ it('a lease is renewed for as long as the work takes', async () => {
   // A long-poll took a third of the lease, so two thirds are left.
   expect(new Set(renewals)).toEqual(new Set([leaseMs, 40_000]))
   const request = { runId: 'run_1', leaseToken: 'hfl_1', leaseMs }
-  expect(asked.slice(0, 2)).toEqual([
+  expect(asked.slice(0, 2)).toMatchObject([
     { ...request, waitMs: 0 },
     { ...request, waitMs: 20_000 },
   ])
@@ -112,6 +121,18 @@ it('a busy store and a fault of the server are waited out, a refusal is not', as
   await time.pass(20_000)
   expect(loss).toEqual({ code: 'refused', text: 'another scope' })
 })
+
+it.each([1000, 3000, 6000, 20_000, 60_000])(
+  'in a lease of %i ms, a heartbeat that nobody answers leaves time for another',
+  async (length) => {
+    ms = length
+    begin()
+    // After the first one, which answers at once, comes a long-poll.
+    hanging = 1
+    await time.pass(10 * length)
+    expect([hanging, loss]).toEqual([0, null])
+  },
+)
 
 it('after it was stopped, nothing is lost any more', async () => {
   begin()

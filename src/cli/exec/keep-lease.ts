@@ -16,6 +16,8 @@ import { isAway, type RunAccess } from './run-access.ts'
 
 /** A long-poll ends before its request would be given up. */
 const waitMsMax = 20_000
+/** For a server that is in trouble. A healthy one answers a heartbeat in milliseconds. */
+const answerMsMax = 30_000
 const retryMs = 1000
 /** The command gets this long to end by itself before its lease ends. */
 const farewellMsMax = 5000
@@ -106,7 +108,8 @@ class Keeper implements KeptLease {
     while (!signal.aborted) {
       const askedAtMs = clock.monotonicMs()
       try {
-        await access.heartbeat({ ...request, waitMs }, signal)
+        const answerMs = waitMs + this.#answerMs(waitMs)
+        await access.heartbeat({ ...request, waitMs, answerMs }, signal)
         this.#renewed(askedAtMs)
         waitMs = waitMs === 0 ? longMs : 0
       } catch (error) {
@@ -115,9 +118,19 @@ class Keeper implements KeptLease {
         if (this.#stop.signal.aborted) return
         this.#sayAway()
         waitMs = 0
-        await delay(scheduler, Math.min(retryMs, longMs), signal)
+        await delay(scheduler, Math.min(retryMs, leaseMs / 10), signal)
       }
     }
+  }
+
+  /** Half of the time that is left for answers: one that is lost leaves time for another. */
+  #answerMs(waitMs: number): number {
+    const leftMs = this.leftMs() - this.#farewellMs - waitMs
+    return Math.min(Math.max(leftMs / 2, this.#options.leaseMs / 8), answerMsMax)
+  }
+
+  get #farewellMs(): number {
+    return Math.min(farewellMsMax, this.#options.leaseMs / 6)
   }
 
   #renewed(askedAtMs: number): void {
@@ -131,10 +144,9 @@ class Keeper implements KeptLease {
   }
 
   #watchEnd(): void {
-    const { scheduler, leaseMs } = this.#options
+    const { scheduler } = this.#options
     this.#cancelEnd()
-    const farewellMs = Math.min(farewellMsMax, leaseMs / 6)
-    this.#cancelEnd = scheduler.after(Math.max(0, this.leftMs() - farewellMs), () => {
+    this.#cancelEnd = scheduler.after(Math.max(0, this.leftMs() - this.#farewellMs), () => {
       this.#lose({ code: 'away', text: 'its lease could not be renewed in time' })
     })
   }

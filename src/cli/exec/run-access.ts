@@ -15,7 +15,11 @@ export interface RunAccess {
   /** What is talked to, in words. */
   readonly place: string
   claim(work: WantedWork, leaseMs: number, key: string): Promise<ClaimedView>
-  /** Takes this very run, if it waits for a worker. Null if it does not within `waitMs`. */
+  /**
+   * Takes this very run, if it waits for a worker. Null if it does not within `waitMs`. It is held
+   * as after a claim: if this process dies, the next claim takes the run over. `signal` may end the
+   * wait early, but never an answer that says that the run was taken.
+   */
   lease(request: LeaseOne, key: string, signal: AbortSignal): Promise<LeasedView | null>
   run(id: string): Promise<RunView>
   /** Renews the lease and waits up to `waitMs`; rejects early if the run is lost. */
@@ -23,8 +27,8 @@ export interface RunAccess {
   complete(id: string, body: CompleteBody & { readonly lease_token: string }): Promise<RunView>
   cancel(id: string): Promise<RunView>
   /**
-   * Where the command reaches Holdfast with its run token. Call it once, when the run is held: from
-   * then on, what the run publishes is also sent from here, if nobody else does it.
+   * Where the command reaches Holdfast with its run token. Call it when the run is held: from then
+   * on, what the run publishes is also sent from here, if nobody else does it.
    */
   open(run: RunView): Promise<string>
   /**
@@ -47,6 +51,8 @@ export interface Renewal {
   readonly leaseToken: string
   readonly leaseMs: number
   readonly waitMs: number
+  /** How long a server's answer may take, so that another try fits into the lease. */
+  readonly answerMs: number
 }
 
 /** The server or the store cannot be reached now, or has a fault. Otherwise it has refused. */

@@ -69,7 +69,8 @@ function accessOn(
       return claimRun(ports, caller, body, { once: once(key, body) })
     },
     lease({ runId, worker, leaseMs, waitMs }, key, signal) {
-      const body = { worker, run_id: runId, lease_ms: leaseMs, wait_ms: waitMs }
+      const timing = { lease_ms: leaseMs, wait_ms: waitMs }
+      const body = { worker, run_id: runId, ...timing, as_caller: true }
       return leaseRun(ports, caller, body, { once: once(key, body), signal })
     },
     run: (id) => getRun(ports, caller, { id }),
@@ -80,8 +81,10 @@ function accessOn(
     complete: (id, body) => completeRun(ports, caller, { id, ...body }),
     cancel: (id) => cancelRun(ports, caller, { id }),
     async open({ id }) {
-      standalone.publishFor(id)
-      door = await standalone.openDoor()
+      if (door === null) {
+        standalone.publishFor(id)
+        door = await standalone.openDoor()
+      }
       return door.url
     },
     async publishRest(runId, signal) {

@@ -10,6 +10,8 @@
  *   interrupted           failed            130 for SIGINT, 143 for SIGTERM
  *   stopped by a loss     somebody else's   1
  *   its lease ran out     unknown           3: the server or the store was away
+ *   any way               goes on in the    as above: a rerun was requested meanwhile, and whoever
+ *                         next round        asked for it does that round
  *   0                     could not be      3: nobody knows of the result, so the work is done
  *                         stored            again
  *
@@ -23,7 +25,7 @@ import { exitCodes } from '../failure.ts'
 import { printable } from '../output/printable.ts'
 import { exitCodeOf, ofRun, whyWords, workWords, type Ending } from './ending.ts'
 import { awayMsMax, type HeldLease } from './get-lease.ts'
-import { insist, type Insisting } from './insist.ts'
+import { insist, unlessAborted, type Insisting } from './insist.ts'
 import { exitCodeOfSignal } from './interruption.ts'
 import type { Loss } from './keep-lease.ts'
 import { isAway, type RunAccess } from './run-access.ts'
@@ -45,7 +47,9 @@ export async function storeEnd(
   if (stop?.by === 'interruption') {
     const error = { code: 'interrupted', text: `interrupted by ${stop.signal}` }
     const exitCode = exitCodeOfSignal(stop.signal)
-    return await endAs({ outcome: 'failed', error }, exitCode, options)
+    // What stops us kills us soon. A command that never started has nothing to lose.
+    const forMs = end.failure === 'not_started' ? notStartedMsMax : awayMsMax
+    return await endAs({ outcome: 'failed', error }, exitCode, options, forMs)
   }
   const outcome = stop === null ? commandOutcome(end, results) : null
   if (outcome === null) {
@@ -65,6 +69,9 @@ export async function storeEnd(
   const isBad = own === exitCodes.fine && body.outcome === 'failed'
   return await endAs(body, isBad ? exitCodes.failed : own, options)
 }
+
+/** How long an interrupted job tries to say that it did not start. */
+const notStartedMsMax = 5000
 
 /** Before the command could be started. */
 export async function storeNotStarted(text: string, options: StoreEndOptions): Promise<Ending> {
@@ -97,28 +104,35 @@ async function endAs(
   body: CompleteBody,
   exitCode: number,
   { access, held, insisting }: StoreEndOptions,
+  forMs = awayMsMax,
 ): Promise<Ending> {
-  const { run, reason, leaseToken } = held
+  const { run, leaseToken } = held
+  const late = new AbortController()
+  const cancelLate =
+    forMs < awayMsMax ? insisting.scheduler.after(forMs, () => late.abort()) : () => undefined
+  const store = (): Promise<RunView> =>
+    unlessAborted(access.complete(run.id, { ...body, lease_token: leaseToken }), late.signal)
   try {
-    const stored = await insist(
-      () => access.complete(run.id, { ...body, lease_token: leaseToken }),
-      awayMsMax,
-      insisting,
-    )
-    return storedEnding(stored, body, exitCode, reason)
+    const stored = await insist(store, forMs, insisting, late.signal)
+    return storedEnding(stored, body, exitCode, held)
   } catch (error) {
     if (isAway(error)) return notStored(run, exitCode, access.place)
     if (!(error instanceof HoldfastError)) throw error
     return refusedEnding((await latest(run, access)) ?? run, error)
+  } finally {
+    cancelLate()
   }
 }
 
 function storedEnding(
-  run: RunView,
-  { outcome, error }: CompleteBody,
+  stored: RunView,
+  body: CompleteBody,
   exitCode: number,
-  reason: string,
+  { reason, run: held }: HeldLease,
 ): Ending {
+  const { outcome, error } = body
+  const hasNext = stored.round !== held.round
+  const run = hasNext ? endedRound(held, body) : stored
   const own = ofRun(run, reason)
   if (run.state !== outcome) {
     const words = `The run was completed with its run token: ${run.state}${whyWords(run)}.`
@@ -126,8 +140,24 @@ function storedEnding(
     return { ...own, exitCode: code, words }
   }
   const code = typeof error === 'object' && error.code === 'interrupted' ? error.code : reason
-  const words = `${stateWords[outcome]}: ${workWords(run)} (${run.id})${whyWords(run)}.`
-  return { ...own, reason: code, exitCode, words }
+  const done = `${stateWords[outcome]}: ${workWords(run)} (${run.id})${whyWords(run)}.`
+  const ending = { ...own, reason: code, exitCode }
+  if (!hasNext) return { ...ending, words: done }
+  const isFree = stored.state === 'pending'
+  const words = `${done} A rerun was requested, so ${nextWords(stored, isFree)}.`
+  return { ...ending, words, ...(isFree && { nextRound: stored }) }
+}
+
+/** The answer shows the next round already, which has nothing of the one that was stored. */
+function endedRound(held: RunView, { outcome, summary, error }: CompleteBody): RunView {
+  const why = typeof error === 'string' ? { code: 'failed', text: error } : (error ?? null)
+  return { ...held, state: outcome, outcome, summary: summary ?? null, error: why }
+}
+
+function nextWords({ id, round }: RunView, isFree: boolean): string {
+  return isFree
+    ? `${id} now waits for whoever does round ${round}`
+    : `somebody else does round ${round} of it now`
 }
 
 const stateWords = { succeeded: 'Done', failed: 'Failed', skipped: 'Skipped' } as const
@@ -159,12 +189,21 @@ async function afterLoss(
     const words = `The run was completed with its run token: ${run.state}${whyWords(run)}.`
     return { ...ofRun(run, held.reason), exitCode, words }
   }
+  if (run.round !== held.run.round) return roundIsOver(run, end, held)
   // A run that took too long, or was given up, says so.
   const why = run.state === 'failed' ? whyWords(run) : ''
   const words = `Stopped: ${printable(loss.text)}${why}.`
   // It is back, but the lease had ended, or this process was stopped for too long.
   const reason = code === 'away' ? 'lease-lost' : code.replaceAll('_', '-')
   return { ...ofRun(run, reason), exitCode: exitCodes.failed, words }
+}
+
+/** It was completed with its run token, or ended otherwise, and a rerun was requested. */
+function roundIsOver(run: RunView, end: ExecEnd, held: HeldLease): Ending {
+  const [ended, begun] = [held.run.round, run.round]
+  const words = `Stopped: round ${ended} of ${run.id} has ended, and round ${begun} has begun.`
+  const own = { ...ofRun(run, 'lease-lost'), outcome: null }
+  return { ...own, exitCode: end.exitCode || exitCodes.failed, words }
 }
 
 /** The run as it is now. Null if nobody answers. */

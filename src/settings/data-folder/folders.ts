@@ -7,7 +7,7 @@
  * files beside the database by their names.
  */
 import { lstat, mkdir, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { SetupError } from '../../errors.ts'
 import { deniedWords, isDenied } from './denied.ts'
 import { options } from '../options/options.ts'
@@ -41,6 +41,12 @@ async function unsafeFile(path: string, checksModes: boolean): Promise<UnsafeFil
     return {
       problem: `${path} is a symbolic link. For safety it is not followed`,
       remedy: 'Put the file itself there, or set the path that the link leads to.',
+    }
+  }
+  if (found?.isDirectory() === true) {
+    return {
+      problem: `${path} is a folder, not the file of a database`,
+      remedy: `Name a file: ${options.databaseUrl.env}=sqlite:${join(path, 'holdfast.db')}`,
     }
   }
   if (found === null || !checksModes || (found.mode & 0o077) === 0) return null

@@ -244,6 +244,15 @@ describe('a database file', () => {
     },
   )
 
+  test('that is a folder is refused, and nobody is told to change its mode', async () => {
+    const folder = join(cwd, 'etc')
+    mkdirSync(folder)
+    chmodSync(folder, 0o755)
+    const refusal = await refusalOf(folder)
+    expect(refusal.message).toContain(`${folder} is a folder, not the file of a database`)
+    expect(refusal.hint).toBe(`Name a file: HOLDFAST_DATABASE_URL=sqlite:${folder}/holdfast.db`)
+  })
+
   test('in a folder that others can write into is refused, but not one they can read', async () => {
     const folder = join(cwd, 'shared')
     mkdirSync(folder)

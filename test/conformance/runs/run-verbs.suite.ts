@@ -272,6 +272,18 @@ export function runVerbs(open: OpenStore): void {
       expect(await runs.lease({ worker: 'w', types, waitMs: 20 }, 'worker')).toBeNull()
     })
 
+    it('a caller that leased its own run keeps it for its next claim', async () => {
+      const runs = service()
+      const claim = request('a', { repo: repo(), lease: false })
+      const runId = (await runs.claim(claim, 'test')).run!.id
+      const one = { worker: 'a job', runId, isCaller: true }
+      expect(await runs.lease(one, 'test')).toMatchObject({ run: { holder: 'caller' } })
+      world().clock.move(leaseMs)
+      expect(await world().store.runs.sweep(runId)).toBeNull()
+      const again = await runs.claim({ ...claim, lease: true }, 'test')
+      expect(again).toMatchObject({ reason: 'reclaimed', run: { attempt: 2 } })
+    })
+
     it('a worker that left while it waited takes no run with it', async () => {
       const runs = service()
       const type = unique('type')
