@@ -2,6 +2,7 @@
  * Executes runs by the function of their type. What the function returns is how the run ended; if
  * it throws, the run has failed.
  */
+import { asRun } from '../../current-run.ts'
 import type { Completion } from '../../domain/completion.ts'
 import { InvalidInputError } from '../../errors.ts'
 import { StopWork, type Executor, type HeldRun, type WorkEnd } from '../../executor.ts'
@@ -63,7 +64,7 @@ async function completionOf(
   try {
     const github = await openRunGitHub(held, options.github)
     const context = runContext({ held, steps, ports: options, github, log })
-    const returned = (await handler(context)) as HandlerResult | undefined
+    const returned = (await asRun(held.run, () => handler(context))) as HandlerResult | undefined
     return { completion: checked(returned ?? {}), hasThrown: false }
   } catch (thrown) {
     if (!(thrown instanceof StopWork)) log.warn({ err: thrown, run_id: runId }, 'A handler failed')

@@ -1,5 +1,5 @@
 /** What a handler is given: its run, and what it may do with it. */
-import type { Output } from '../../channels/own-output.ts'
+import type { Output, Published } from '../../channels/own-output.ts'
 import type { Run } from '../../domain/run.ts'
 import type { HeldRun } from '../../executor.ts'
 import type { RunGitHub } from '../../github/run-client.ts'
@@ -32,17 +32,30 @@ export function runContext({ held, steps, ports, github, log }: ContextOptions):
     step: <T>(
       name: string,
       ...args: readonly [StepWork<T>] | readonly [StepOptions<T>, StepWork<T>]
-    ) => (args.length === 1 ? steps.step(name, {}, args[0]) : steps.step(name, ...args)),
-    async status(text) {
-      const { status } = checkReport('run.status', text)
-      await held.whileHeld(() => reportRunStatus(ports, caller, { id: run.id, status }))
-    },
-    async publish(name, output: Output) {
-      const checked = { id: run.id, name, output: checkOutput('run.publish', name, output) }
-      const published = await held.whileHeld(() => publishDelivery(ports, caller, checked))
-      return { deliveryId: published.id, already: published.already }
-    },
+    ) => handOut(args.length === 1 ? steps.step(name, {}, args[0]) : steps.step(name, ...args)),
+    status: (text) => handOut(status(text)),
+    publish: (name, output) => handOut(publish(name, output)),
   }
+
+  async function status(text: string): Promise<void> {
+    const { status: checked } = checkReport('run.status', text)
+    await held.whileHeld(() => reportRunStatus(ports, caller, { id: run.id, status: checked }))
+  }
+
+  async function publish(name: string, output: Output): Promise<Published> {
+    const checked = { id: run.id, name, output: checkOutput('run.publish', name, output) }
+    const published = await held.whileHeld(() => publishDelivery(ports, caller, checked))
+    return { deliveryId: published.id, already: published.already }
+  }
+}
+
+/**
+ * A handler need not await every call: `Promise.all` leaves the others when one throws. Whoever
+ * awaits it gets the error; otherwise it must not count as a rejection that nobody handles.
+ */
+function handOut<T>(call: Promise<T>): Promise<T> {
+  call.catch(() => undefined)
+  return call
 }
 
 function fieldsOf(run: Run) {
