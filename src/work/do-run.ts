@@ -20,7 +20,7 @@ import type { Log } from '../log.ts'
 import { refusalIn } from '../runs/kept-lease.ts'
 import type { Runs } from '../runs/runs.ts'
 import { delay, type Scheduler } from '../scheduler.ts'
-import { failedBy } from './failed-by.ts'
+import { failedBy, warnOf } from './failed-by.ts'
 import type { LeasedRun } from './held-run.ts'
 
 const retryMs = 1000
@@ -59,7 +59,7 @@ export async function doRun(
 
 function crashed(held: LeasedRun, error: unknown, log: Log): WorkEnd {
   if (held.signal.aborted) return { end: 'stopped' }
-  log.error({ err: error, run_id: held.run.id }, 'The work on a run failed')
+  warnOf(log, error, { run_id: held.run.id }, 'The work on a run failed')
   return { end: 'completed', completion: failedBy(error) }
 }
 
@@ -71,7 +71,7 @@ async function stuckAfterStop(
   { scheduler, onStuck, log }: DoRunOptions,
 ): Promise<WorkEnd> {
   const settled = new AbortController()
-  void work.then(() => settled.abort())
+  void work.finally(() => settled.abort()).catch(() => undefined)
   await aborted(held.signal, settled.signal)
   await delay(scheduler, stopMsMax, settled.signal)
   if (!settled.signal.aborted) {

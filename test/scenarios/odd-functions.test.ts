@@ -20,6 +20,16 @@ import { defineConfig } from 'holdfast'
 const shown = { status: false, anchor: false }
 const waits = ({ signal }) => pause(60_000, null, { signal })
 
+const fails = () => { throw new Error('cannot be read') }
+const withField = (name) => Object.defineProperty(new Error('x'), name, { get: fails })
+const odd = {
+  frozen: () => Object.freeze(new Error('frozen')),
+  message: () => withField('message'),
+  code: () => withField('code'),
+  proxy: () => new Proxy({}, { getPrototypeOf: fails, get: fails }),
+  revoked: () => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return proxy },
+}
+
 export default defineConfig({
   runs: {
     beside: { ...shown, run: async (run) => { await run.step('long', waits) } },
@@ -31,6 +41,20 @@ export default defineConfig({
         void run.step('a', { retries: 0 }, () => { throw new Error('not awaited') })
         await pause(50)
         return { result: 'done' }
+      },
+    },
+    throws: {
+      ...shown,
+      run: ({ input }) => {
+        throw odd[input]()
+      },
+    },
+    step: {
+      ...shown,
+      run: async (run) => {
+        await run.step('a', { retries: 0, inDoubt: 'hold' }, () => {
+          throw odd[run.input]()
+        })
       },
     },
     cancelled: {
@@ -83,4 +107,16 @@ it('a promise that nobody awaits ends neither its run nor another one', async ()
   await reaches(await claim('forgets', 'again'), 'succeeded')
   const still = await reaches(beside, 'running')
   expect([still.body.state, still.body.attempt]).toEqual(['running', 1])
+})
+
+it.each(['frozen', 'message', 'code', 'proxy', 'revoked'])('a thrown %s', async (odd) => {
+  const beside = await claim('beside')
+  await reaches(beside, 'running')
+  const { body } = await reaches(await claim('throws', odd), 'failed')
+  expect(body.attempt).toBe(1)
+  const { text } = body.error as unknown as { text: string }
+  const texts: Readonly<Record<string, string>> = { frozen: 'Error: frozen', code: 'Error: x' }
+  expect(text).toBe(texts[odd] ?? 'something was thrown that cannot be read')
+  await reaches(await claim('step', odd), 'waiting')
+  expect((await reaches(beside, 'running')).body.attempt).toBe(1)
 })

@@ -13,7 +13,7 @@ import type { Random } from '../../random.ts'
 import type { HandlerResult, RunHandler } from '../../run-handler.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import type { StorePart } from '../../store.ts'
-import { failedBy } from '../../work/failed-by.ts'
+import { failedBy, isA, warnOf } from '../../work/failed-by.ts'
 import { runContext } from './run-context.ts'
 import { openRunGitHub, type RunGitHubOptions } from './run-github.ts'
 import { StepRunner } from './step-runner.ts'
@@ -67,7 +67,7 @@ async function completionOf(
     const returned = (await asRun(held.run, () => handler(context))) as HandlerResult | undefined
     return { completion: checked(returned ?? {}), hasThrown: false }
   } catch (thrown) {
-    if (!(thrown instanceof StopWork)) log.warn({ err: thrown, run_id: runId }, 'A handler failed')
+    if (!isA(thrown, StopWork)) warnOf(log, thrown, { run_id: runId }, 'A handler failed')
     return { completion: failedBy(thrown), hasThrown: true }
   }
 }

@@ -9,6 +9,7 @@ import type { Caller } from '../../operations/caller.ts'
 import { publishDelivery, reportRunStatus } from '../../operations/outputs.ts'
 import type { OperationPorts } from '../../operations/ports.ts'
 import type { RunContext, StepOptions, StepWork } from '../../run-handler.ts'
+import { warnOf } from '../../work/failed-by.ts'
 import type { StepRunner } from './step-runner.ts'
 
 export interface ContextOptions {
@@ -75,15 +76,19 @@ function fieldsOf(run: Run) {
   }
 }
 
-/** Every line has the run's id and type. */
+/** Every line has the run's id and type. A line that cannot be written is no failure of the run. */
 function runLog(log: Log, { id, type }: Run): Log {
   const about = { run_id: id, type }
   const level =
     (name: keyof Log): Log['info'] =>
     (given: unknown, ...more: readonly unknown[]) => {
-      if (typeof given === 'object' && given !== null) {
-        log[name]({ ...given, ...about }, ...(more as [string]))
-      } else log[name](about, String(given), ...more)
+      try {
+        if (typeof given === 'object' && given !== null) {
+          log[name]({ ...given, ...about }, ...(more as [string]))
+        } else log[name](about, String(given), ...more)
+      } catch (error) {
+        warnOf(log, error, about, 'A handler logged something that cannot be written')
+      }
     }
   return { debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') }
 }

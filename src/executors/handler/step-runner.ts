@@ -20,7 +20,7 @@ import type { StepOptions, StepWork } from '../../run-handler.ts'
 import { delay, type Scheduler } from '../../scheduler.ts'
 import { stepKey } from '../../ids.ts'
 import type { StepAnswer, StepRequest, StorePart } from '../../store.ts'
-import { textOf } from '../../work/failed-by.ts'
+import { isA, textOf } from '../../work/failed-by.ts'
 import { callStep, type CallResult } from './call-step.ts'
 import { askConfirm } from './ask-confirm.ts'
 import { checkStepOptions, checkStepName } from './step-options.ts'
@@ -155,7 +155,7 @@ export class StepRunner {
   /** A function that threw. Null: it was not done, so it may be tried again. */
   async #settleFailed<T>(call: Call<T>, called: CallResult<T>): Promise<Result | null> {
     if (call.policy === 'repeat') return null
-    if (called.end === 'threw' && called.thrown instanceof StepNotDone) return null
+    if (called.end === 'threw' && isA(called.thrown, StepNotDone)) return null
     return await this.#settle(call)
   }
 
@@ -260,4 +260,4 @@ function thrownBy<T>({ name, options }: Call<T>, called: CallResult<T>): unknown
 }
 
 const failureText = (thrown: unknown): string =>
-  (thrown instanceof BadStepResult ? thrown.message : textOf(thrown)).slice(0, errorTextMax)
+  (isA(thrown, BadStepResult) ? thrown.message : textOf(thrown)).slice(0, errorTextMax)
