@@ -6,7 +6,7 @@
  *   held            the run waits for a person   nothing
  *   stopped         lost, superseded, …          nothing: the run is somebody else's, or over
  *   stopped         this process stops           released, as the very last act
- *   completed       this process stops           completed: the work was faster than the stop
+ *   completed       this process stops           completed: the work had ended before the stop
  *   cut_off         –                            given up, which counts as an attempt
  *   abandoned       –                            nothing: the lease expires, and that counts as an
  *                                                attempt
@@ -48,6 +48,7 @@ export async function doRun(
     const work = executor.execute(held).catch((error: unknown) => crashed(held, error, log))
     const stuck = stuckAfterStop(held, work, executor.stopMsMax, options)
     const end = await Promise.race([work, stuck])
+    if (end.end === 'completed' && end.stillRunning) options.onStuck(end.stillRunning)
     await store(held, end, options)
     log.info({ ...about, end: held.stoppedBy ?? endWord(end) }, 'Done with a run')
   } catch (error) {

@@ -61,7 +61,7 @@ export function warnOf(log: Log, thrown: unknown, about: object, message: string
 
 function copyOf(thrown: unknown): Error {
   const copy = new Error(textOf(thrown))
-  copy.name = readOr('Error', () => String((thrown as Error).name))
+  copy.name = readOr('Error', () => `${(thrown as Error).name}`)
   // With its causes. Getters are not called.
   copy.stack = readOr(copy.message, () => inspect(thrown, { depth: 4 }).slice(0, textMax))
   return copy

@@ -185,14 +185,14 @@ describe('a result that comes late', () => {
 })
 
 describe('stopping', () => {
-  it('keeps the result of a function that finishes after it was told to stop', async () => {
+  it('ignores what a function returns after it was told to stop, and gives its run back', async () => {
     const began = Promise.withResolvers<undefined>()
     world = await workWorld({
       handlers: {
         job: async ({ signal }) => {
           began.resolve(undefined)
           await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
-          return { result: 'paid for' }
+          return { result: 'a part of it' }
         },
       },
     })
@@ -200,7 +200,7 @@ describe('stopping', () => {
     await began.promise
     await world.work.stop(0)
     const run = await world.store.runs.get(id)
-    expect([run?.state, run?.result]).toEqual(['succeeded', '"paid for"'])
+    expect([run?.state, run?.result, run?.attempt]).toEqual(['pending', null, 1])
   })
 
   it('lets work finish, and takes nothing new', async () => {

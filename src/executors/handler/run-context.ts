@@ -1,7 +1,6 @@
 /** What a handler is given: its run, and what it may do with it. */
 import type { Output, Published } from '../../channels/own-output.ts'
 import type { Run } from '../../domain/run.ts'
-import type { HeldRun } from '../../executor.ts'
 import type { RunGitHub } from '../../github/run-client.ts'
 import { checkOutput, checkReport } from '../../library/requests.ts'
 import type { Log } from '../../log.ts'
@@ -10,18 +9,21 @@ import { publishDelivery, reportRunStatus } from '../../operations/outputs.ts'
 import type { OperationPorts } from '../../operations/ports.ts'
 import type { RunContext, StepOptions, StepWork } from '../../run-handler.ts'
 import { warnOf } from '../../work/failed-by.ts'
+import type { HandledRun } from './handled-run.ts'
 import type { StepRunner } from './step-runner.ts'
 
 export interface ContextOptions {
-  readonly held: HeldRun
+  readonly run: HandledRun
   readonly steps: StepRunner
   readonly ports: Pick<OperationPorts, 'store' | 'random' | 'publishRights'>
   readonly github: () => RunGitHub
   readonly log: Log
 }
 
-export function runContext({ held, steps, ports, github, log }: ContextOptions): RunContext {
-  const { run, leaseHash, actor, signal } = held
+export function runContext(options: ContextOptions): RunContext {
+  const { steps, ports, github, log } = options
+  const { signal, held } = options.run
+  const { run, leaseHash, actor } = held
   const caller: Caller = { kind: 'run', actor, runId: run.id, leaseHash, tokenId: null }
   return {
     ...fieldsOf(run),
@@ -39,13 +41,17 @@ export function runContext({ held, steps, ports, github, log }: ContextOptions):
   }
 
   async function status(text: string): Promise<void> {
+    options.run.checkOpen()
     const { status: checked } = checkReport('run.status', text)
-    await held.whileHeld(() => reportRunStatus(ports, caller, { id: run.id, status: checked }))
+    const report = { id: run.id, status: checked }
+    await options.run.write(() => held.whileHeld(() => reportRunStatus(ports, caller, report)))
   }
 
   async function publish(name: string, output: Output): Promise<Published> {
+    options.run.checkOpen()
     const checked = { id: run.id, name, output: checkOutput('run.publish', name, output) }
-    const published = await held.whileHeld(() => publishDelivery(ports, caller, checked))
+    const publish = () => held.whileHeld(() => publishDelivery(ports, caller, checked))
+    const published = await options.run.write(publish)
     return { deliveryId: published.id, already: published.already }
   }
 }
