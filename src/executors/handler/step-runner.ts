@@ -8,7 +8,8 @@
  * What must hold: the function is called only after its beginning is committed, and only while the
  * lease is live. With `repeat` the result is written in the background, so that one commit carries
  * it and the beginning of the next step. The run ends only after it. With `confirm` and `hold` the
- * result is stored before `run.step` resolves. After the handler has ended nothing begins.
+ * result is stored before `run.step` resolves. What a function returns after the run's signal has
+ * aborted is no result. After the handler has ended nothing begins.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Step, StepAction, StepPolicy } from '../../domain/step.ts'
@@ -140,6 +141,7 @@ export class StepRunner {
       await run.ensureLive()
       const called = await this.#call(call)
       if (called.end === 'returned') return await this.#record(call, called.value)
+      if (called.end === 'stopped') await this.#tellStopped(call)
       run.checkOpen()
       const settled = await this.#settleFailed(call, called)
       if (settled !== null) return settled
@@ -155,7 +157,7 @@ export class StepRunner {
     const { run, scheduler } = this.#options
     const { name, key, options, work } = call
     const limits = { timeoutMs: options.timeoutMs ?? null, signal: run.signal, scheduler }
-    const onLate = (value: unknown): void => void this.#recordLate(call, value)
+    const onLate = (late: CallResult<T>): void => void this.#recordLate(call, late)
     return await this.#inside.run(name, () =>
       callStep((signal) => this.#inFunction(name, () => work({ key, signal })), limits, onLate),
     )
@@ -174,14 +176,27 @@ export class StepRunner {
   }
 
   /** It was given up, and then it was done after all. The store decides whether that counts. */
-  async #recordLate<T>(call: Call<T>, value: unknown): Promise<void> {
+  async #recordLate<T>(call: Call<T>, late: CallResult<T>): Promise<void> {
+    if (late.end === 'stopped') {
+      await this.#tellStopped(call)
+      return
+    }
+    if (late.end !== 'returned') return
     const { store, run, log } = this.#options
     try {
-      await store.steps.act(this.#request(call, { do: 'record', result: resultText(value) }))
+      await store.steps.act(this.#request(call, { do: 'record', result: resultText(late.value) }))
     } catch (error) {
       const about = { err: error, run_id: run.held.run.id, step: call.name }
       log.warn(about, 'A step was done after it was given up, and its result was not kept')
     }
+  }
+
+  /**
+   * Its function returned after the run's signal had aborted, perhaps only a part of its value. So
+   * the step has no result, and its policy decides when it is begun again.
+   */
+  async #tellStopped<T>(call: Call<T>): Promise<void> {
+    await this.#act(call, { do: 'stopped' }).catch(() => undefined)
   }
 
   /** A function that threw. Null: it was not done, so it may be tried again. */
@@ -248,13 +263,14 @@ export class StepRunner {
     const about = { run_id: held.run.id, step: call.name }
     const request = this.#request(call, action)
     const act = (): Promise<StepAnswer> => store.steps.act(request)
-    const isResult = action.do === 'record' || action.do === 'fail'
+    const isLate = action.do === 'record' || action.do === 'stopped'
+    const isResult = isLate || action.do === 'fail'
     // What has ended may be stored after the handler has ended; nothing may begin then.
     const { signal } = isResult ? held : run
     return await run.write(async () => {
       for (;;) {
         try {
-          return action.do === 'record' ? await held.tellResult(act) : await held.whileHeld(act)
+          return isLate ? await held.tellResult(act) : await held.whileHeld(act)
         } catch (error) {
           if (error instanceof ConflictError || signal.aborted) throw error
           log.warn({ ...about, err: error }, 'Could not store a step; trying again')
