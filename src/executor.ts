@@ -23,7 +23,12 @@ export interface Executor {
  * something of the work may go on, so its lease runs out first.
  */
 export type WorkEnd =
-  | { readonly end: 'completed'; readonly completion: Completion }
+  | {
+      readonly end: 'completed'
+      readonly completion: Completion
+      /** Parts of the work that were told to stop and go on. */
+      readonly stillRunning?: Promise<unknown> | null
+    }
   | { readonly end: 'held' }
   | { readonly end: 'stopped' | 'cut_off' | 'abandoned' }
 
@@ -64,7 +69,8 @@ export interface HeldRun {
 }
 
 /**
- * Why work has to stop. `ended`: the run was completed with its own run token. `timeout`: it took
+ * Why work has to stop. `ended`: the run was completed with its own run token, or its handler has
+ * returned or thrown. `timeout`: it took
  * too long, and has failed. `shutdown`: this process stops, and gives the run back.
  */
 export const stopReasons = [
@@ -81,7 +87,7 @@ export type StopReason = (typeof stopReasons)[number]
 const stopTexts: Readonly<Record<StopReason, string>> = {
   superseded: 'a newer head has taken the place of this run',
   cancelled: 'the run was cancelled',
-  ended: 'the run was completed with its run token',
+  ended: 'the run has ended: its function has returned, or it was completed with its run token',
   lease_lost: 'the run has another holder now, or none',
   timeout: 'the run took longer than its timeoutMs and has failed',
   held: 'the run waits for a decision about one of its steps',

@@ -34,6 +34,10 @@ function realWorld(umask: number): World {
         for (const signal of stopSignals) process.off(signal, handler)
       }
     },
+    onUnhandledRejection(handler) {
+      process.on('unhandledRejection', handler)
+      return () => process.off('unhandledRejection', handler)
+    },
     compose: async (...args) => (await import('../compose.ts')).compose(...args),
     composeWorker: async (...args) => (await import('../compose-worker.ts')).composeWorker(...args),
     openStore: async (...args) => (await import('../open-store.ts')).openStore(...args),

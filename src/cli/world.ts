@@ -44,6 +44,8 @@ export interface World {
   readonly fetch: typeof globalThis.fetch
   /** Calls the handler for every stop signal. Returns a function that removes the handler. */
   onStopSignal(handler: (signal: string) => void): () => void
+  /** Calls the handler, instead of ending the process. Returns a function that removes it. */
+  onUnhandledRejection(handler: (reason: unknown) => void): () => void
   readonly compose: typeof compose
   readonly composeWorker: typeof composeWorker
   readonly openStore: typeof openStore

@@ -38,6 +38,7 @@ const actions = {
   hold: { do: 'hold' },
   record: { do: 'record', result: '2' },
   fail: { do: 'fail', errorCode: 'bad', errorText: 'text' },
+  stopped: { do: 'stopped' },
 } as const satisfies Record<string, StepAction>
 
 const doubtAnd = (type: string): string => `step.in_doubt ${type}`
@@ -80,6 +81,10 @@ describe.each([
   ['record', 'done', 'late', 'done', 'step.late'],
   ['fail', 'begun by it', 'recorded', 'failed', ''],
   ['fail', 'begun by another', 'late', 'started', 'step.late'],
+  ['stopped', 'none', 'not-begun', null, ''],
+  ['stopped', 'begun by it', 'late', 'started', 'step.late'],
+  ['stopped', 'begun by another', 'late', 'started', 'step.late'],
+  ['stopped', 'held, begun by it', 'late', 'held', 'step.late'],
 ] as const)('%s a step: %s', (what, before, reply, state, audits) => {
   const step = steps[before]
   const decision = decideStep(step, actions[what], holder, start, now)

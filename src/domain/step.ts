@@ -13,7 +13,8 @@
  * What must hold: no effect starts before its `started` row is stored. A row is written by whoever
  * holds the run, with one exception: a result also counts after the lease was lost, as long as the
  * row still carries its start id. The effect has happened then, so it must not be repeated. After
- * a take-over a late result changes nothing.
+ * a take-over a late result changes nothing. What a function returns after it was told to stop is
+ * no result: it may be only a part.
  *
  * Pure. The row of a step is its own record: only doubt, late results and decisions are audited.
  */
@@ -72,6 +73,8 @@ export type StepAction =
   | { readonly do: 'confirm'; readonly result: string }
   | { readonly do: 'hold' }
   | { readonly do: 'record'; readonly result: string }
+  /** Its function returned after it was told to stop, so its value may be only a part. */
+  | { readonly do: 'stopped' }
   | { readonly do: 'fail'; readonly errorCode: string; readonly errorText: string }
 
 export interface StepStart {
@@ -122,6 +125,8 @@ export function decideStep(
       }))
     case 'record':
       return record(step, by, start, { state: 'done', result: action.result }, now)
+    case 'stopped':
+      return stopped(step, by, start)
     case 'fail': {
       const { errorCode, errorText } = action
       return record(step, by, start, { state: 'failed', errorCode, errorText }, now)
@@ -186,6 +191,16 @@ function record(
   if (hasEnded(step)) return { reply: 'already', step, audits: [] }
   const recorded = { ...ended(step, now), ...outcome }
   return { reply: 'recorded', step: recorded, audits: by.fence === null ? [late(true)] : [] }
+}
+
+/** The step stays as it is. Only the audit says that its function has returned. */
+function stopped(step: Step | null, by: StepActor, start: StepStart): StepDecision {
+  if (step === null) return { reply: 'not-begun', step, audits: [] }
+  const { state } = step
+  const isOwn = step.startId === start.startId
+  if (isOwn && hasEnded(step)) return { reply: 'already', step, audits: [] }
+  const data = { state, counted: false, ...(isOwn ? { told_to_stop: true } : {}) }
+  return { reply: 'late', step, audits: [audit(step, by, 'step.late', data)] }
 }
 
 function begun(

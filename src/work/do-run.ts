@@ -6,7 +6,7 @@
  *   held            the run waits for a person   nothing
  *   stopped         lost, superseded, …          nothing: the run is somebody else's, or over
  *   stopped         this process stops           released, as the very last act
- *   completed       this process stops           completed: the work was faster than the stop
+ *   completed       this process stops           completed: the work had ended before the stop
  *   cut_off         –                            given up, which counts as an attempt
  *   abandoned       –                            nothing: the lease expires, and that counts as an
  *                                                attempt
@@ -20,7 +20,7 @@ import type { Log } from '../log.ts'
 import { refusalIn } from '../runs/kept-lease.ts'
 import type { Runs } from '../runs/runs.ts'
 import { delay, type Scheduler } from '../scheduler.ts'
-import { failedBy } from './failed-by.ts'
+import { failedBy, warnOf } from './failed-by.ts'
 import type { LeasedRun } from './held-run.ts'
 
 const retryMs = 1000
@@ -48,6 +48,7 @@ export async function doRun(
     const work = executor.execute(held).catch((error: unknown) => crashed(held, error, log))
     const stuck = stuckAfterStop(held, work, executor.stopMsMax, options)
     const end = await Promise.race([work, stuck])
+    if (end.end === 'completed' && end.stillRunning) options.onStuck(end.stillRunning)
     await store(held, end, options)
     log.info({ ...about, end: held.stoppedBy ?? endWord(end) }, 'Done with a run')
   } catch (error) {
@@ -59,7 +60,7 @@ export async function doRun(
 
 function crashed(held: LeasedRun, error: unknown, log: Log): WorkEnd {
   if (held.signal.aborted) return { end: 'stopped' }
-  log.error({ err: error, run_id: held.run.id }, 'The work on a run failed')
+  warnOf(log, error, { run_id: held.run.id }, 'The work on a run failed')
   return { end: 'completed', completion: failedBy(error) }
 }
 
@@ -71,7 +72,7 @@ async function stuckAfterStop(
   { scheduler, onStuck, log }: DoRunOptions,
 ): Promise<WorkEnd> {
   const settled = new AbortController()
-  void work.then(() => settled.abort())
+  void work.finally(() => settled.abort()).catch(() => undefined)
   await aborted(held.signal, settled.signal)
   await delay(scheduler, stopMsMax, settled.signal)
   if (!settled.signal.aborted) {

@@ -33,6 +33,7 @@ export class FakeWorld implements World {
   readonly madeTokens: NewToken[] = []
   composed: { readonly settings: Settings; readonly options: ComposeOptions } | null = null
   stopHandlers: ((signal: string) => void)[] = []
+  rejectionHandlers: ((reason: unknown) => void)[] = []
   closes = 0
   storesOpen = 0
 
@@ -78,6 +79,18 @@ export class FakeWorld implements World {
     return () => {
       this.stopHandlers = this.stopHandlers.filter((other) => other !== handler)
     }
+  }
+
+  onUnhandledRejection(handler: (reason: unknown) => void): () => void {
+    this.rejectionHandlers.push(handler)
+    return () => {
+      this.rejectionHandlers = this.rejectionHandlers.filter((other) => other !== handler)
+    }
+  }
+
+  /** A promise was rejected, and nobody waits for it. */
+  reject(reason: unknown): void {
+    for (const handler of this.rejectionHandlers) handler(reason)
   }
 
   stop(signal: string): void {

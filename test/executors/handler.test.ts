@@ -58,6 +58,23 @@ describe('how a run ends', () => {
   })
 })
 
+describe('a call that nobody awaits', () => {
+  it('does not count as a rejection that nobody handles', async () => {
+    const unhandled: unknown[] = []
+    const note = (reason: unknown): void => void unhandled.push(reason)
+    process.on('unhandledRejection', note)
+    const run = await runOnce(async (r) => {
+      void r.step('a', { retries: 0 }, () => Promise.reject(new Error('of a step')))
+      void r.status('x'.repeat(101))
+      void r.publish('p', {} as never)
+      await r.step('b', () => new Promise((resolve) => setImmediate(resolve)))
+    })
+    process.off('unhandledRejection', note)
+    expect(run.state).toBe('succeeded')
+    expect(unhandled).toEqual([])
+  })
+})
+
 describe('a step', () => {
   it('returns what its function returns, as JSON keeps it', async () => {
     const run = await runOnce(async (r) => {

@@ -161,38 +161,65 @@ describe('what stops a run', () => {
 })
 
 describe('a result that comes late', () => {
+  const began = () => Promise.withResolvers<undefined>()
+
   it('is stored although its run was lost, because the effect has happened', async () => {
-    const began = Promise.withResolvers<undefined>()
+    const [doing, letGo] = [began(), began()]
     world = await workWorld({
       handlers: {
         job: async (run) => {
-          await run.step('a', async ({ signal }) => {
-            began.resolve(undefined)
-            await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+          await run.step('a', async () => {
+            doing.resolve(undefined)
+            await letGo.promise
             return 'done'
           })
         },
       },
+      leaseMs: 60_000,
     })
     const id = idOf(await world.claim('job', 'k'))
-    await began.promise
-    await world.runs.cancel(id, 'mona')
+    await doing.promise
+    // Elsewhere, so this process has not noticed it when the function returns.
+    await world.store.runs.cancel(id, 'mona', null)
+    letGo.resolve(undefined)
     await expect.poll(async () => (await world?.store.steps.get(id, 'a'))?.state).toBe('done')
     const rows = await world.audit(id)
     expect(rows.find(({ type }) => type === 'step.late')?.data).toMatchObject({ counted: true })
     expect((await world.store.runs.get(id))?.state).toBe('cancelled')
   })
+
+  it('of a function that was told to stop is no result', async () => {
+    const doing = began()
+    world = await workWorld({
+      handlers: {
+        job: async (run) => {
+          await run.step('a', async ({ signal }) => {
+            doing.resolve(undefined)
+            await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+            return 'a part of it'
+          })
+        },
+      },
+    })
+    const id = idOf(await world.claim('job', 'k'))
+    await doing.promise
+    await world.runs.cancel(id, 'mona')
+    const late = async () =>
+      (await world?.audit(id))?.find(({ type }) => type === 'step.late')?.data ?? null
+    await expect.poll(late).toMatchObject({ counted: false, told_to_stop: true })
+    expect((await world.store.steps.get(id, 'a'))?.state).toBe('started')
+  })
 })
 
 describe('stopping', () => {
-  it('keeps the result of a function that finishes after it was told to stop', async () => {
+  it('ignores what a function returns after the stop, and gives its run back', async () => {
     const began = Promise.withResolvers<undefined>()
     world = await workWorld({
       handlers: {
         job: async ({ signal }) => {
           began.resolve(undefined)
           await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
-          return { result: 'paid for' }
+          return { result: 'a part of it' }
         },
       },
     })
@@ -200,7 +227,7 @@ describe('stopping', () => {
     await began.promise
     await world.work.stop(0)
     const run = await world.store.runs.get(id)
-    expect([run?.state, run?.result]).toEqual(['succeeded', '"paid for"'])
+    expect([run?.state, run?.result, run?.attempt]).toEqual(['pending', null, 1])
   })
 
   it('lets work finish, and takes nothing new', async () => {

@@ -40,6 +40,9 @@ const outdated: Readonly<Record<string, string>> = {
 function lateWords(row: AuditRow, { run }: StepAbout): string {
   const state = textOf(row, 'state') ?? ''
   if (row.data['counted'] !== true) {
+    if (row.data['told_to_stop'] === true) {
+      return `${step(row)} was told to stop before it returned, so what it returned is no result`
+    }
     const why = outdated[state] ?? 'it had been decided without it'
     return `A result of ${within(row)} came too late and changed nothing, because ${why}`
   }

@@ -1,4 +1,4 @@
-/** Runs a server until it gets a signal to stop, or its work is stuck: see until-stopped.ts. */
+/** Runs a server until it gets a signal to stop, or cannot go on: see until-stopped.ts. */
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { App } from '../../compose.ts'
@@ -11,6 +11,7 @@ import { exitCodes } from '../failure.ts'
 import { printNote } from '../output/fit-text.ts'
 import { listenFailure } from './listen-failure.ts'
 import { makeLog, type Log } from './log.ts'
+import { watchRejections } from './unhandled-rejections.ts'
 import { drain, firstStopSignal } from './until-stopped.ts'
 import { madeSecretsText, permanentSandboxWarning, startedText } from './notices.ts'
 import { newFilesWarning, restoredLine } from '../database/restore-words.ts'
@@ -30,22 +31,24 @@ export async function serve(world: World, request: ServeRequest): Promise<number
   const { shutdownMs } = settings
   const log = makeLog(settings.logLevel, world.terminal)
   const stop = firstStopSignal(world)
-  const { promise: stuck, resolve: onStuck } = Promise.withResolvers<'stuck'>()
+  const { promise: broken, resolve: breakOff } = Promise.withResolvers<'stuck' | 'broken'>()
+  const stopWatching = watchRejections(world, log, () => breakOff('broken'))
   try {
-    const starting = start(world, settings, log, () => onStuck('stuck'))
+    const starting = start(world, settings, log, () => breakOff('stuck'))
     const first = await Promise.race([starting, stop.signal])
     if (typeof first !== 'string') {
       world.terminal.out(`holdfast listening on ${first.url}\n`)
-      await Promise.race([stop.signal, stuck])
+      await Promise.race([stop.signal, broken])
     }
-    const why = await Promise.race([stop.signal, stuck])
+    const why = await Promise.race([stop.signal, broken])
     log.info({ signal: why }, 'Stopping')
     const exitCode = await drain(
       { world, log, shutdownMs, executes: executesRuns(settings) },
       async () => (await starting).app.close(shutdownMs),
     )
-    return why === 'stuck' ? exitCodes.failed : exitCode
+    return why === 'stuck' || why === 'broken' ? exitCodes.failed : exitCode
   } finally {
+    stopWatching()
     stop.removeHandler()
   }
 }

@@ -1,5 +1,5 @@
 /**
- * How a long-running command ends: by a signal, or because its work is stuck.
+ * How a long-running command ends: by a signal, or because its work is stuck or a part of it broke.
  *
  *   starting ── started ──▶ running ── first signal ──▶ draining ── drained ──▶ exit 0
  *      └────── first signal ─────────────────────────────▲  └── too long, or cut off ──▶ exit 1

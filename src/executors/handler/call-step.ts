@@ -9,6 +9,8 @@ const stopMsMax = 5000
 
 export type CallResult<T> =
   | { readonly end: 'returned'; readonly value: T }
+  /** It returned after the run's signal had aborted, so its value may be only a part. */
+  | { readonly end: 'stopped' }
   | { readonly end: 'threw'; readonly thrown: unknown }
   | { readonly end: 'still-running' }
 
@@ -20,15 +22,17 @@ export interface CallLimits {
   readonly scheduler: Scheduler
 }
 
-/** Never rejects. `onLate` gets the value of a function that returned after it was given up. */
+/** Never rejects. `onLate` gets the result of a function that ended after it was
+ * given up. */
 export async function callStep<T>(
   work: (signal: AbortSignal) => T | Promise<T>,
   { timeoutMs, signal, scheduler }: CallLimits,
-  onLate: (value: T) => void,
+  onLate: (late: CallResult<T>) => void,
 ): Promise<CallResult<T>> {
   const calling = async (given: AbortSignal): Promise<CallResult<T>> => {
     try {
-      return { end: 'returned', value: await work(given) }
+      const value = await work(given)
+      return signal.aborted ? { end: 'stopped' } : { end: 'returned', value }
     } catch (thrown) {
       return { end: 'threw', thrown }
     }
@@ -44,7 +48,7 @@ export async function callStep<T>(
   try {
     const result = await Promise.race([called, givenUp])
     if (result.end === 'still-running') {
-      void called.then((late) => late.end === 'returned' && onLate(late.value))
+      void called.then(onLate)
     }
     return result
   } finally {

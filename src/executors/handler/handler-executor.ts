@@ -1,7 +1,23 @@
 /**
  * Executes runs by the function of their type. What the function returns is how the run ended; if
  * it throws, the run has failed.
+ *
+ *   returned or threw, signal not aborted   counts, also if this process is told to stop after it
+ *   returned or threw after the abort       does not count: it may have ended because of the abort
+ *
+ * At its end its signal aborts, so that nothing more begins. Steps that it did not wait for may
+ * still be in their functions (`Promise.all` leaves the others when one throws).
+ *
+ *   counts           they have 5 s to stop. Then the run is completed, and those that go on are
+ *                    stuck
+ *   does not count   they are waited for. If they take more than 5 s, the work loop gives up the
+ *                    wait, and the run is not given back before its lease ends
+ *
+ * So no function of a step begins after its run has ended, and whoever does the run next does not
+ * work beside it, unless a function ignores its signal for 5 s. If the process dies during that
+ * wait, the run is taken up again: its steps are in doubt or stored.
  */
+import { asRun } from '../../current-run.ts'
 import type { Completion } from '../../domain/completion.ts'
 import { InvalidInputError } from '../../errors.ts'
 import { StopWork, type Executor, type HeldRun, type WorkEnd } from '../../executor.ts'
@@ -10,10 +26,11 @@ import type { Log } from '../../log.ts'
 import type { OperationPorts } from '../../operations/ports.ts'
 import type { Random } from '../../random.ts'
 import type { HandlerResult, RunHandler } from '../../run-handler.ts'
-import type { Scheduler } from '../../scheduler.ts'
+import { within, type Scheduler } from '../../scheduler.ts'
 import type { StorePart } from '../../store.ts'
-import { failedBy } from '../../work/failed-by.ts'
+import { failedBy, isA, warnOf } from '../../work/failed-by.ts'
 import { runContext } from './run-context.ts'
+import { HandledRun } from './handled-run.ts'
 import { openRunGitHub, type RunGitHubOptions } from './run-github.ts'
 import { StepRunner } from './step-runner.ts'
 
@@ -42,32 +59,40 @@ async function execute(
   held: HeldRun,
   options: HandlerOptions,
 ): Promise<WorkEnd> {
-  const steps = new StepRunner({ ...options, held })
-  const { completion, hasThrown } = await completionOf(handler, held, steps, options)
-  await steps.written()
+  const run = new HandledRun(held)
+  const steps = new StepRunner({ ...options, run })
+  const completion = await completionOf(handler, run, steps, options)
+  const counts = held.stoppedBy === null
+  run.end()
+  const goesOn = counts && !(await steps.stopWithin(stopMsMax))
+  if (!counts) await steps.allStopped()
+  await run.written()
   const { stoppedBy } = held
-  // A handler that finished although this process stops has done its work.
-  const isDone = stoppedBy === null || (stoppedBy === 'shutdown' && !hasThrown)
-  if (!isDone) return { end: stoppedBy === 'held' ? 'held' : 'stopped' }
-  return { end: 'completed', completion: withUnused(completion, steps, options.codeVersion) }
+  if (stoppedBy === 'held') return { end: 'held' }
+  if (!counts || (stoppedBy !== null && stoppedBy !== 'shutdown')) return { end: 'stopped' }
+  return {
+    end: 'completed',
+    completion: withUnused(completion, steps, options.codeVersion),
+    stillRunning: goesOn ? steps.allStopped() : null,
+  }
 }
 
 async function completionOf(
   handler: RunHandler,
-  held: HeldRun,
+  run: HandledRun,
   steps: StepRunner,
   options: HandlerOptions,
-): Promise<{ readonly completion: Completion; readonly hasThrown: boolean }> {
+): Promise<Completion> {
   const { log } = options
-  const { id: runId } = held.run
+  const { run: about } = run.held
   try {
-    const github = await openRunGitHub(held, options.github)
-    const context = runContext({ held, steps, ports: options, github, log })
-    const returned = (await handler(context)) as HandlerResult | undefined
-    return { completion: checked(returned ?? {}), hasThrown: false }
+    const github = await openRunGitHub(run, options.github)
+    const context = runContext({ run, steps, ports: options, github, log })
+    const returned = (await asRun(about, () => handler(context))) as HandlerResult | undefined
+    return checked(returned ?? {})
   } catch (thrown) {
-    if (!(thrown instanceof StopWork)) log.warn({ err: thrown, run_id: runId }, 'A handler failed')
-    return { completion: failedBy(thrown), hasThrown: true }
+    if (!isA(thrown, StopWork)) warnOf(log, thrown, { run_id: about.id }, 'A handler failed')
+    return failedBy(thrown)
   }
 }
 

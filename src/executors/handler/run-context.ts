@@ -1,7 +1,6 @@
 /** What a handler is given: its run, and what it may do with it. */
-import type { Output } from '../../channels/own-output.ts'
+import type { Output, Published } from '../../channels/own-output.ts'
 import type { Run } from '../../domain/run.ts'
-import type { HeldRun } from '../../executor.ts'
 import type { RunGitHub } from '../../github/run-client.ts'
 import { checkOutput, checkReport } from '../../library/requests.ts'
 import type { Log } from '../../log.ts'
@@ -9,19 +8,23 @@ import type { Caller } from '../../operations/caller.ts'
 import { publishDelivery, reportRunStatus } from '../../operations/outputs.ts'
 import type { OperationPorts } from '../../operations/ports.ts'
 import type { RunContext, StepOptions, StepWork } from '../../run-handler.ts'
+import { warnOf } from '../../work/failed-by.ts'
+import type { HandledRun } from './handled-run.ts'
 import type { StepRunner } from './step-runner.ts'
 import { parseStored } from '../../stored-json.ts'
 
 export interface ContextOptions {
-  readonly held: HeldRun
+  readonly run: HandledRun
   readonly steps: StepRunner
   readonly ports: Pick<OperationPorts, 'store' | 'random' | 'publishRights'>
   readonly github: () => RunGitHub
   readonly log: Log
 }
 
-export function runContext({ held, steps, ports, github, log }: ContextOptions): RunContext {
-  const { run, leaseHash, actor, signal } = held
+export function runContext(options: ContextOptions): RunContext {
+  const { steps, ports, github, log } = options
+  const { signal, held } = options.run
+  const { run, leaseHash, actor } = held
   const caller: Caller = { kind: 'run', actor, runId: run.id, leaseHash, tokenId: null }
   return {
     ...fieldsOf(run),
@@ -33,17 +36,34 @@ export function runContext({ held, steps, ports, github, log }: ContextOptions):
     step: <T>(
       name: string,
       ...args: readonly [StepWork<T>] | readonly [StepOptions<T>, StepWork<T>]
-    ) => (args.length === 1 ? steps.step(name, {}, args[0]) : steps.step(name, ...args)),
-    async status(text) {
-      const { status } = checkReport('run.status', text)
-      await held.whileHeld(() => reportRunStatus(ports, caller, { id: run.id, status }))
-    },
-    async publish(name, output: Output) {
-      const checked = { id: run.id, name, output: checkOutput('run.publish', name, output) }
-      const published = await held.whileHeld(() => publishDelivery(ports, caller, checked))
-      return { deliveryId: published.id, already: published.already }
-    },
+    ) => handOut(args.length === 1 ? steps.step(name, {}, args[0]) : steps.step(name, ...args)),
+    status: (text) => handOut(status(text)),
+    publish: (name, output) => handOut(publish(name, output)),
   }
+
+  async function status(text: string): Promise<void> {
+    options.run.checkOpen()
+    const { status: checked } = checkReport('run.status', text)
+    const report = { id: run.id, status: checked }
+    await options.run.write(() => held.whileHeld(() => reportRunStatus(ports, caller, report)))
+  }
+
+  async function publish(name: string, output: Output): Promise<Published> {
+    options.run.checkOpen()
+    const checked = { id: run.id, name, output: checkOutput('run.publish', name, output) }
+    const publish = () => held.whileHeld(() => publishDelivery(ports, caller, checked))
+    const published = await options.run.write(publish)
+    return { deliveryId: published.id, already: published.already }
+  }
+}
+
+/**
+ * A handler need not await every call: `Promise.all` leaves the others when one throws. Whoever
+ * awaits it gets the error; otherwise it must not count as a rejection that nobody handles.
+ */
+function handOut<T>(call: Promise<T>): Promise<T> {
+  call.catch(() => undefined)
+  return call
 }
 
 function fieldsOf(run: Run) {
@@ -63,15 +83,19 @@ function fieldsOf(run: Run) {
   }
 }
 
-/** Every line has the run's id and type. */
+/** Every line has the run's id and type. A line that cannot be written is no failure of the run. */
 function runLog(log: Log, { id, type }: Run): Log {
   const about = { run_id: id, type }
   const level =
     (name: keyof Log): Log['info'] =>
     (given: unknown, ...more: readonly unknown[]) => {
-      if (typeof given === 'object' && given !== null) {
-        log[name]({ ...given, ...about }, ...(more as [string]))
-      } else log[name](about, String(given), ...more)
+      try {
+        if (typeof given === 'object' && given !== null) {
+          log[name]({ ...given, ...about }, ...(more as [string]))
+        } else log[name](about, String(given), ...more)
+      } catch (error) {
+        warnOf(log, error, about, 'A handler logged something that cannot be written')
+      }
     }
   return { debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') }
 }

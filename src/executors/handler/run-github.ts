@@ -5,10 +5,10 @@
 import type { Clock } from '../../clock.ts'
 import type { GitHubPermissions } from '../../domain/github-permissions.ts'
 import { ConflictError } from '../../errors.ts'
-import type { HeldRun } from '../../executor.ts'
 import type { IdentityBlocks } from '../../github.ts'
 import type { MakeRunClient, RunClientOptions, RunGitHub } from '../../github/run-client.ts'
 import type { StorePart } from '../../store.ts'
+import type { HandledRun } from './handled-run.ts'
 
 export interface RunGitHubOptions {
   readonly makeClient: MakeRunClient
@@ -21,12 +21,13 @@ export interface RunGitHubOptions {
 
 /** Returns the function that makes the client, or one that says why there is none. */
 export async function openRunGitHub(
-  held: Pick<HeldRun, 'run' | 'signal' | 'checkHeld'>,
+  handled: HandledRun,
   options: RunGitHubOptions | null,
 ): Promise<() => RunGitHub> {
-  const { run, signal } = held
+  const { signal, held } = handled
+  const { run } = held
   const { repo, type, scope } = run
-  const checkHeld = (): void => held.checkHeld()
+  const checkHeld = (): void => handled.checkOpen()
   if (repo === null) return () => noClient('the run belongs to no repository')
   if (options === null) return () => noClient('the GitHub of a sandbox exists only in its server')
   const { makeClient, permissionsOf, store } = options

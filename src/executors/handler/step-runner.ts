@@ -7,21 +7,23 @@
  *
  * What must hold: the function is called only after its beginning is committed, and only while the
  * lease is live. With `repeat` the result is written in the background, so that one commit carries
- * it and the beginning of the next step. `written` waits for it. With `confirm` and `hold` the
- * result is stored before `run.step` resolves.
+ * it and the beginning of the next step. The run ends only after it. With `confirm` and `hold` the
+ * result is stored before `run.step` resolves. What a function returns after the run's signal has
+ * aborted is no result. After the handler has ended nothing begins.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Step, StepAction, StepPolicy } from '../../domain/step.ts'
 import { ConflictError } from '../../errors.ts'
-import { StopWork, type HeldRun } from '../../executor.ts'
+import { StopWork } from '../../executor.ts'
 import type { Log } from '../../log.ts'
 import type { Random } from '../../random.ts'
 import type { StepOptions, StepWork } from '../../run-handler.ts'
-import { delay, type Scheduler } from '../../scheduler.ts'
+import { delay, within, type Scheduler } from '../../scheduler.ts'
 import { stepKey } from '../../ids.ts'
 import type { StepAnswer, StepRequest, StorePart } from '../../store.ts'
-import { textOf } from '../../work/failed-by.ts'
+import { isA, textOf } from '../../work/failed-by.ts'
 import { callStep, type CallResult } from './call-step.ts'
+import type { HandledRun } from './handled-run.ts'
 import { askConfirm } from './ask-confirm.ts'
 import { checkStepOptions, checkStepName } from './step-options.ts'
 import { nested, StepFailedError, StepNotDone } from '../../step-errors.ts'
@@ -34,7 +36,7 @@ const errorTextMax = 2000
 
 export interface StepRunnerOptions {
   readonly store: StorePart<{ steps: 'act' }>
-  readonly held: HeldRun
+  readonly run: HandledRun
   readonly random: Random
   readonly scheduler: Scheduler
   readonly log: Log
@@ -60,17 +62,18 @@ export class StepRunner {
   readonly #options: StepRunnerOptions
   readonly #known: ReadonlyMap<string, Step>
   readonly #used = new Set<string>()
-  readonly #unwritten = new Set<Promise<void>>()
+  /** Of steps that run: when they have ended, and the name of the step. */
+  readonly #functions = new Map<Promise<undefined>, string>()
   readonly #inside = new AsyncLocalStorage<string>()
 
   constructor(options: StepRunnerOptions) {
     this.#options = options
-    this.#known = new Map(options.held.steps.map((step) => [step.name, step]))
+    this.#known = new Map(options.run.held.steps.map((step) => [step.name, step]))
   }
 
   async step<T>(name: string, options: StepOptions<T>, work: StepWork<T>): Promise<T> {
-    const { held, random } = this.#options
-    held.checkHeld()
+    const { run, random } = this.#options
+    run.checkOpen()
     checkStepName(name)
     const policy = checkStepOptions(name, options, work)
     const outer = this.#inside.getStore()
@@ -78,7 +81,7 @@ export class StepRunner {
     if (this.#used.has(name)) throw usedTwice(name)
     this.#used.add(name)
     const known = this.#known.get(name)
-    const { id: runId, round } = held.run
+    const { id: runId, round } = run.held.run
     const call: Call<T> = {
       ...{ name, policy, options, work },
       key: stepKey({ runId, round, name }),
@@ -88,9 +91,26 @@ export class StepRunner {
     return parseStored(result, `result of the step ${name}`) as T
   }
 
-  /** Resolves when the store has answered for every result. */
-  async written(): Promise<void> {
-    while (this.#unwritten.size > 0) await Promise.all(this.#unwritten)
+  /** Resolves when no function of a step runs any more. */
+  async allStopped(): Promise<void> {
+    while (this.#functions.size > 0) {
+      await Promise.all(this.#functions.keys())
+      // Then what they returned is on its way to the store.
+      await new Promise<void>((resolve) => this.#options.scheduler.soon(resolve))
+    }
+  }
+
+  /** The same, but at most after `ms`. Then it returns false. */
+  async stopWithin(ms: number): Promise<boolean> {
+    const { run, scheduler, log } = this.#options
+    if (this.#functions.size === 0) return true
+    const steps = [...this.#functions.values()]
+    const about = { run_id: run.held.run.id, steps }
+    log.warn(about, 'A handler ended while functions of its steps were running; they have to stop')
+    const stopped = this.allStopped().then(() => true)
+    if (await within(scheduler, ms, stopped, false)) return true
+    log.error(about, 'Functions of steps go on although they were told to stop')
+    return false
   }
 
   /** Steps of an earlier attempt that this one did not ask for. */
@@ -116,60 +136,88 @@ export class StepRunner {
 
   /** Calls the function until it succeeds, or has failed too often. */
   async #perform<T>(call: Call<T>): Promise<Result> {
-    const { held, scheduler } = this.#options
+    const { run, scheduler } = this.#options
     const { retries = retriesDefault } = call.options
     for (let tries = 1; ; tries++) {
-      await held.ensureLive()
+      await run.ensureLive()
       const called = await this.#call(call)
       if (called.end === 'returned') return await this.#record(call, called.value)
-      held.checkHeld()
+      if (called.end === 'stopped') await this.#tellStopped(call)
+      run.checkOpen()
       const settled = await this.#settleFailed(call, called)
       if (settled !== null) return settled
       const thrown = thrownBy(call, called)
       if (called.end === 'still-running') throw thrown
       if (tries > retries) throw await this.#recordFailure(call, 'step_failed', thrown)
-      await delay(scheduler, retryDelayMs(tries), held.signal)
+      await delay(scheduler, retryDelayMs(tries), run.signal)
+      run.checkOpen()
     }
   }
 
   async #call<T>(call: Call<T>): Promise<CallResult<T>> {
-    const { held, scheduler } = this.#options
+    const { run, scheduler } = this.#options
     const { name, key, options, work } = call
-    const limits = { timeoutMs: options.timeoutMs ?? null, signal: held.signal, scheduler }
-    const onLate = (value: unknown): void => void this.#recordLate(call, value)
+    const limits = { timeoutMs: options.timeoutMs ?? null, signal: run.signal, scheduler }
+    const onLate = (late: CallResult<T>): void => void this.#recordLate(call, late)
     return await this.#inside.run(name, () =>
-      callStep((signal) => work({ key, signal }), limits, onLate),
+      callStep((signal) => this.#inFunction(name, () => work({ key, signal })), limits, onLate),
     )
   }
 
-  /** It was given up, and then it was done after all. The store decides whether that counts. */
-  async #recordLate<T>(call: Call<T>, value: unknown): Promise<void> {
-    const { store, held, log } = this.#options
+  /** Knows the functions that have not returned, also those that a step no longer waits for. */
+  async #inFunction<T>(name: string, work: () => T | Promise<T>): Promise<T> {
+    const { promise, resolve } = Promise.withResolvers<undefined>()
+    this.#functions.set(promise, name)
     try {
-      await store.steps.act(this.#request(call, { do: 'record', result: resultText(value) }))
+      return await work()
+    } finally {
+      this.#functions.delete(promise)
+      resolve(undefined)
+    }
+  }
+
+  /** It was given up, and then it was done after all. The store decides whether that counts. */
+  async #recordLate<T>(call: Call<T>, late: CallResult<T>): Promise<void> {
+    if (late.end === 'stopped') {
+      await this.#tellStopped(call)
+      return
+    }
+    if (late.end !== 'returned') return
+    const { store, run, log } = this.#options
+    try {
+      await store.steps.act(this.#request(call, { do: 'record', result: resultText(late.value) }))
     } catch (error) {
-      const about = { err: error, run_id: held.run.id, step: call.name }
+      const about = { err: error, run_id: run.held.run.id, step: call.name }
       log.warn(about, 'A step was done after it was given up, and its result was not kept')
     }
+  }
+
+  /**
+   * Its function returned after the run's signal had aborted, perhaps only a part of its value. So
+   * the step has no result, and its policy decides when it is begun again.
+   */
+  async #tellStopped<T>(call: Call<T>): Promise<void> {
+    await this.#act(call, { do: 'stopped' }).catch(() => undefined)
   }
 
   /** A function that threw. Null: it was not done, so it may be tried again. */
   async #settleFailed<T>(call: Call<T>, called: CallResult<T>): Promise<Result | null> {
     if (call.policy === 'repeat') return null
-    if (called.end === 'threw' && called.thrown instanceof StepNotDone) return null
+    if (called.end === 'threw' && isA(called.thrown, StepNotDone)) return null
     return await this.#settle(call)
   }
 
   /** By the step's policy: the result if it was done, null if it has to be done (again). */
   async #settle<T>(call: Call<T>): Promise<Result | null> {
-    const { held, scheduler, confirmDelayMs } = this.#options
+    const { run, scheduler, confirmDelayMs } = this.#options
     const { policy, options, key } = call
     if (policy === 'repeat') return null
     if (policy === 'confirm' && options.confirm !== undefined) {
       const ask = options.confirm
-      const settings = { delayMs: confirmDelayMs, scheduler, signal: held.signal }
-      const found = await askConfirm(() => ask({ key, signal: held.signal }), settings)
-      held.checkHeld()
+      const settings = { delayMs: confirmDelayMs, scheduler, signal: run.signal }
+      const asked = () => ask({ key, signal: run.signal })
+      const found = await askConfirm(() => this.#inFunction(call.name, asked), settings)
+      run.checkOpen()
       if (found === 'not-done') return null
       if (found !== 'unknown') {
         const result = resultText(found.done)
@@ -181,7 +229,7 @@ export class StepRunner {
     const late = step && storedResult(step)
     if (late !== null) return late
     // The run is no longer ours.
-    held.stopWork('held')
+    run.held.stopWork('held')
     throw new StopWork('held')
   }
 
@@ -195,7 +243,8 @@ export class StepRunner {
     }
     const stored = this.#act(call, { do: 'record', result })
     if (call.policy !== 'repeat') await stored
-    else this.#writeLater(stored)
+    // A lost run has stopped the work already, and the store has kept what may be kept.
+    else void stored.catch(() => undefined)
     return result
   }
 
@@ -205,39 +254,36 @@ export class StepRunner {
     return new StepFailedError(call.name, errorCode, errorText, thrown)
   }
 
-  #writeLater(stored: Promise<unknown>): void {
-    // A lost run has stopped the work already, and the store has kept what may be kept.
-    const written = stored.then(
-      () => undefined,
-      () => undefined,
-    )
-    this.#unwritten.add(written)
-    void written.then(() => this.#unwritten.delete(written))
-  }
-
   /**
    * Repeats it while the store cannot be reached. Rejects when the run is lost. A result is told
    * all the same: the effect has happened, and a step that still waits for it is not repeated.
    */
   async #act<T>(call: Call<T>, action: StepAction): Promise<StepAnswer> {
-    const { store, held, scheduler, log } = this.#options
+    const { store, run, scheduler, log } = this.#options
+    const { held } = run
     const about = { run_id: held.run.id, step: call.name }
     const request = this.#request(call, action)
     const act = (): Promise<StepAnswer> => store.steps.act(request)
-    for (;;) {
-      try {
-        return action.do === 'record' ? await held.tellResult(act) : await held.whileHeld(act)
-      } catch (error) {
-        if (error instanceof ConflictError || held.signal.aborted) throw error
-        log.warn({ ...about, err: error }, 'Could not store a step; trying again')
-        await delay(scheduler, storeRetryMs, held.signal)
+    const isLate = action.do === 'record' || action.do === 'stopped'
+    const isResult = isLate || action.do === 'fail'
+    // What has ended may be stored after the handler has ended; nothing may begin then.
+    const { signal } = isResult ? held : run
+    return await run.write(async () => {
+      for (;;) {
+        try {
+          return isLate ? await held.tellResult(act) : await held.whileHeld(act)
+        } catch (error) {
+          if (error instanceof ConflictError || signal.aborted) throw error
+          log.warn({ ...about, err: error }, 'Could not store a step; trying again')
+          await delay(scheduler, storeRetryMs, signal)
+        }
       }
-    }
+    })
   }
 
   #request<T>({ name, startId }: Call<T>, action: StepAction): StepRequest {
-    const { held, codeVersion } = this.#options
-    const { run, leaseHash, actor } = held
+    const { run: handled, codeVersion } = this.#options
+    const { run, leaseHash, actor } = handled.held
     return { runId: run.id, leaseHash, actor, name, startId, codeVersion, action }
   }
 }
@@ -261,4 +307,4 @@ function thrownBy<T>({ name, options }: Call<T>, called: CallResult<T>): unknown
 }
 
 const failureText = (thrown: unknown): string =>
-  (thrown instanceof BadStepResult ? thrown.message : textOf(thrown)).slice(0, errorTextMax)
+  (isA(thrown, BadStepResult) ? thrown.message : textOf(thrown)).slice(0, errorTextMax)

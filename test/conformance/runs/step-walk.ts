@@ -31,6 +31,7 @@ const actions = {
   confirm: { do: 'confirm', result: '"confirmed"' },
   hold: { do: 'hold' },
   fail: { do: 'fail', errorCode: 'bad', errorText: 'it broke' },
+  stopped: { do: 'stopped' },
 } as const satisfies Partial<Record<StepAction['do'], StepAction>>
 
 const decisions = {

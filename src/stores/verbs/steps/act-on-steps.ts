@@ -76,11 +76,13 @@ export function checkSender(
   return counts ? { request, run, loss } : lossError(run, loss)
 }
 
+/** What may be said about a step after its run was lost. */
 export const isResult = ({ action }: StepRequest): boolean =>
-  action.do === 'record' || action.do === 'fail'
+  action.do === 'record' || action.do === 'fail' || action.do === 'stopped'
 
 function closesHeld(request: StepRequest, found: Step | null): boolean {
-  return isResult(request) && found?.state === 'held' && found.startId === request.startId
+  const isOver = request.action.do !== 'stopped' && isResult(request)
+  return isOver && found?.state === 'held' && found.startId === request.startId
 }
 
 /** By `stepMapKey`. A batch has one request per key. */
