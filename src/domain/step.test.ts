@@ -7,23 +7,26 @@ import type { Step, StepAction, StepActor, StepStart } from './step.ts'
 import { decideHeld, decideStep } from './step.ts'
 
 const now = 1000
-const holder: StepActor = { runId: 'run_1', round: 2, fence: 7, actor: 'test' }
+const holder: StepActor = {
+  ...{ runId: 'run_1', round: 2, fence: 7, leaseHash: 'my lease', actor: 'test' },
+}
 const formerHolder: StepActor = { ...holder, fence: null }
+const otherHolder: StepActor = { ...formerHolder, leaseHash: 'their lease' }
 const start: StepStart = { name: 'model', startId: 'mine', codeVersion: 'v2' }
 
 const begun: Step = {
   ...{ runId: 'run_1', round: 2, name: 'model', rev: 3, state: 'started', policy: 'hold' },
-  ...{ attempt: 1, fence: 7, startId: 'mine', startedAt: 10, endedAt: null, result: null },
-  ...{ errorCode: null, errorText: null, codeVersion: 'v1' },
+  ...{ attempt: 1, fence: 7, leaseHash: 'my lease', startId: 'mine', startedAt: 10 },
+  ...{ endedAt: null, result: null, errorCode: null, errorText: null, codeVersion: 'v1' },
 } as const
-const earlier: Step = { ...begun, fence: 5, startId: 'theirs' }
+const earlier: Step = { ...begun, fence: 5, leaseHash: 'their lease', startId: 'theirs' }
 const done: Step = { ...earlier, state: 'done', endedAt: 20, result: '1' }
 
 const steps = {
   none: null,
   'begun by it': begun,
   'begun by another': earlier,
-  'begun by an earlier lease of it': { ...begun, fence: 5 },
+  'begun by an earlier lease of it': { ...begun, fence: 5, leaseHash: 'lost' },
   done,
   failed: { ...earlier, state: 'failed', endedAt: 20, errorCode: 'c', errorText: 't' },
   'held, begun by it': { ...begun, state: 'held' },
@@ -75,7 +78,7 @@ describe.each([
   ['record', 'open', 'late', 'open', 'step.late'],
   ['record', 'begun by it', 'recorded', 'done', ''],
   ['record', 'begun by another', 'late', 'started', 'step.late'],
-  ['record', 'begun by an earlier lease of it', 'recorded', 'done', ''],
+  ['record', 'begun by an earlier lease of it', 'late', 'started', 'step.late'],
   ['record', 'held, begun by it', 'recorded', 'done', ''],
   ['record', 'held, begun by another', 'late', 'held', 'step.late'],
   ['record', 'done', 'late', 'done', 'step.late'],
@@ -104,8 +107,8 @@ describe('a step that is begun again', () => {
   it('belongs to its new holder, and counts the beginning', () => {
     const { step } = decideStep(earlier, actions['take over'], holder, start, now)
     expect(step).toEqual({
-      ...{ ...earlier, policy: 'repeat', attempt: 2, fence: 7, startId: 'mine' },
-      ...{ startedAt: now, codeVersion: 'v2' },
+      ...{ ...earlier, policy: 'repeat', attempt: 2, fence: 7, leaseHash: 'my lease' },
+      ...{ startId: 'mine', startedAt: now, codeVersion: 'v2' },
     })
   })
 
@@ -121,7 +124,7 @@ describe('a step that is held', () => {
     const { step } = decideStep(earlier, actions.hold, holder, start, now)
     expect(step).toEqual({ ...earlier, state: 'held' })
     const theirs = { ...start, startId: 'theirs' }
-    const { reply, audits } = decideStep(step, actions.record, formerHolder, theirs, now)
+    const { reply, audits } = decideStep(step, actions.record, otherHolder, theirs, now)
     expect(reply).toBe('recorded')
     expect(audits).toMatchObject([{ type: 'step.late', data: { state: 'held', counted: true } }])
   })
@@ -129,7 +132,7 @@ describe('a step that is held', () => {
 
 describe('a result', () => {
   it('of a step that is done already answers the first result', () => {
-    const mine = { ...done, startId: 'mine' }
+    const mine = { ...done, leaseHash: 'my lease', startId: 'mine' }
     const again = decideStep(mine, actions.record, holder, start, now)
     expect(again).toEqual({ reply: 'already', step: mine, audits: [] })
   })
@@ -138,7 +141,8 @@ describe('a result', () => {
     const counted = decideStep(begun, actions.record, formerHolder, start, now)
     expect(counted.step).toMatchObject({ state: 'done', result: '2', endedAt: now, fence: 7 })
     expect(counted.audits).toMatchObject([{ type: 'step.late', data: { counted: true } }])
-    const late = decideStep(earlier, actions.record, formerHolder, start, now)
+    const late = decideStep(begun, actions.record, otherHolder, start, now)
+    expect(late.reply).toBe('late')
     expect(late.audits).toMatchObject([{ type: 'step.late', data: { counted: false } }])
   })
 

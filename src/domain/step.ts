@@ -12,9 +12,10 @@
  *
  * What must hold: no effect starts before its `started` row is stored. A row is written by whoever
  * holds the run, with one exception: a result also counts after the lease was lost, as long as the
- * row still carries its start id. The effect has happened then, so it must not be repeated. After
- * a take-over a late result changes nothing. What a function returns after it was told to stop is
- * no result: it may be only a part.
+ * row still carries the start id and the lease of its sender. The effect has happened then, so it
+ * must not be repeated. After a take-over a late result changes nothing. The start id alone is not
+ * enough: workers choose it, and two of them can choose the same one. What a function returns after
+ * it was told to stop is no result: it may be only a part.
  *
  * Pure. The row of a step is its own record: only doubt, late results and decisions are audited.
  */
@@ -47,6 +48,8 @@ export interface Step {
   readonly attempt: number
   /** Of the holder that began it. */
   readonly fence: number
+  /** The hash of the lease of the holder that began it. Empty: nobody's late result counts. */
+  readonly leaseHash: string
   /** Names one beginning; chosen by the holder. Empty in the state `open`. */
   readonly startId: string
   readonly startedAt: number
@@ -64,6 +67,7 @@ export interface StepActor {
   readonly runId: string
   readonly round: number
   readonly fence: number | null
+  readonly leaseHash: string
   readonly actor: string
 }
 
@@ -174,7 +178,7 @@ function settle(step: Step | null, settled: (open: Step) => StepDecision): StepD
 
 type Outcome = Pick<Step, 'state'> & Partial<Pick<Step, 'result' | 'errorCode' | 'errorText'>>
 
-/** Whatever the state of the run is: only the row's own start id counts. */
+/** Whatever the state of the run is: only who began the row counts. */
 function record(
   step: Step | null,
   by: StepActor,
@@ -185,7 +189,7 @@ function record(
   if (step === null) return { reply: 'not-begun', step, audits: [] }
   const { state } = step
   const late = (counted: boolean): AuditDraft => audit(step, by, 'step.late', { state, counted })
-  if (state === 'open' || step.startId !== start.startId) {
+  if (state === 'open' || !isBy(step, by, start)) {
     return { reply: 'late', step, audits: [late(false)] }
   }
   if (hasEnded(step)) return { reply: 'already', step, audits: [] }
@@ -228,11 +232,17 @@ function begun(
 }
 
 function ownStart(by: StepActor, { startId, codeVersion }: StepStart) {
-  return { fence: by.fence ?? 0, startId, codeVersion }
+  return { fence: by.fence ?? 0, leaseHash: by.leaseHash, startId, codeVersion }
 }
 
-function isBy(step: Step, by: StepActor, start: StepStart): boolean {
-  return step.fence === by.fence && step.startId === start.startId
+/** Whether this very beginning is the sender's. */
+export function isBy(
+  step: Step,
+  by: Pick<StepActor, 'fence' | 'leaseHash'>,
+  { startId }: Pick<StepStart, 'startId'>,
+): boolean {
+  const isSameHolder = step.leaseHash === by.leaseHash || step.fence === by.fence
+  return isSameHolder && step.startId === startId
 }
 
 const hasEnded = ({ state }: Step): boolean => state === 'done' || state === 'failed'

@@ -5,7 +5,7 @@
  * about a step has no holder; it fails with `step_unresolved` after a week.
  */
 import { limitWords, measuredWords } from './duration.ts'
-import type { Moment, Run } from './run.ts'
+import type { Interruption, Moment, Run } from './run.ts'
 import { endOf, exhaust, fail, furtherLeases, hasPassed, isActive, makePending } from './run.ts'
 import { isHeldForPerson, tokenHasEnded } from './run.ts'
 import { heldStepMs } from './step.ts'
@@ -30,10 +30,45 @@ function sweepUndecided(run: Run, { now }: Moment): SweepResult {
 
 function sweepPending(run: Run, moment: Moment): SweepResult {
   const { now } = moment
-  const endsAt = endOf(run.dueAt ?? now, run, moment)
+  const endsAt = endOfWait(run, moment)
   if (endsAt > now) return later(run, endsAt)
   const text = `no worker took it within ${limitWords(run.pendingTimeoutMs)}`
   return { run: fail(run, 'no_worker', text, now), what: 'failed' }
+}
+
+/**
+ * When a run has waited long enough for a worker. No worker could take it in an interruption, so
+ * its whole length is added, and at least a lease for workers to come back. An interruption is
+ * added once, by whichever of the two gives more time: from the beginning of the wait, as far back
+ * as interruptions are remembered, or to an end that was put off before.
+ */
+function endOfWait(run: Run, moment: Moment): number {
+  const { now, interruptions } = moment
+  const dueAt = run.dueAt ?? now
+  const since = run.availableAt ?? dueAt
+  const current = interruptions.filter(({ endedAt }) => endedAt >= dueAt)
+  return Math.max(
+    endOf(dueAt, run, moment),
+    withoutInterruptions(since, since + run.pendingTimeoutMs, interruptions),
+    withoutInterruptions(since, dueAt, current),
+  )
+}
+
+/** The end of a wait for which only the time between the interruptions counts. */
+function withoutInterruptions(
+  since: number,
+  until: number,
+  interruptions: readonly Interruption[],
+): number {
+  let end = until
+  let addedTo = since
+  for (const { beganAt, endedAt } of interruptions) {
+    const from = Math.max(beganAt, addedTo)
+    if (from >= end || endedAt <= from) continue
+    end += endedAt - from
+    addedTo = endedAt
+  }
+  return end
 }
 
 function sweepHeld(run: Run, moment: Moment): SweepResult {

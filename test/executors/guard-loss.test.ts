@@ -9,8 +9,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { cutOffMs } from '../../src/cli/serve/until-stopped.ts'
 import { systemClock } from '../../src/clock.ts'
-import type { CommandRequest } from '../../src/executors/command/commands.ts'
+import { killGraceMs, type CommandRequest } from '../../src/executors/command/commands.ts'
+import { killPatienceMs } from '../../src/executors/command/guard/farewell.ts'
 import { makePipe } from '../../src/executors/command/guard/output-pipe.ts'
 import { killLeftOver } from '../../src/executors/command/kill-left-over.ts'
 import { executionMarks, readProcesses } from '../../src/executors/command/processes.ts'
@@ -245,11 +247,16 @@ describe('when the guard', () => {
 
   it('no longer answers, a stop gives it up and the node kills the command', async () => {
     // The node's patience, without the wait.
+    let patienceMs = 0
     const scheduler: Scheduler = {
       ...systemScheduler,
-      after: (ms, task) => systemScheduler.after(ms > 1000 ? 200 : ms, task),
+      after: (ms, task) => {
+        if (ms <= killGraceMs) return systemScheduler.after(ms, task)
+        patienceMs = ms
+        return systemScheduler.after(200, task)
+      },
     }
-    const impatient = openCommands({ scheduler, graceMs: 60_000 })
+    const impatient = openCommands({ scheduler })
     const started = execution(family)
     const running = impatient.run(started.request)
     const pids = await Promise.all(names.map(started.pidOf))
@@ -257,6 +264,9 @@ describe('when the guard', () => {
     running.stop()
     expect(await running.ended).toMatchObject({ failure: 'guard_lost' })
     expect(pids.filter(isAlive)).toEqual([])
+    // A guard that answers says how the command ended. A node that stops has the time to kill.
+    expect(patienceMs).toBeGreaterThanOrEqual(killGraceMs + killPatienceMs + 500)
+    expect(patienceMs).toBeLessThanOrEqual(cutOffMs - 400)
     await impatient.close()
   })
 

@@ -15,6 +15,7 @@ export const theStep: Step = {
   policy: 'hold',
   attempt: 2,
   fence: 7,
+  leaseHash: 'hash',
   startId: 's1',
   startedAt,
   endedAt: null,

@@ -11,7 +11,7 @@ import type { World } from '../world.ts'
 import type { Log } from './log.ts'
 
 /** After `shutdownMs` work is stopped: SIGTERM, 5 s later SIGKILL, and then its run is released. */
-const cutOffMs = 8000
+export const cutOffMs = 8000
 
 export interface StopSignal {
   readonly signal: Promise<string>

@@ -3,12 +3,13 @@
  *
  * What must hold: no command outlives its lease or this process; the guard sees to that. Whatever
  * ends the run also ends the command: SIGTERM to its whole group, SIGKILL 5 s later. If the command
- * itself completed the run with its run token, it has 10 s to end by itself first. How it ended is
- * audited in every case.
+ * itself completed the run with its run token, it has 10 s to end by itself first. However short the
+ * lease is, it does not shorten these times once the run has ended. How the command ended is audited
+ * in every case.
  */
 import { runView } from '../../contract/run-view.ts'
 import type { Completion } from '../../domain/completion.ts'
-import type { Executor, HeldRun, WorkEnd } from '../../executor.ts'
+import type { Executor, HeldRun, StopReason, WorkEnd } from '../../executor.ts'
 import type { Log } from '../../log.ts'
 import { delay, type Scheduler } from '../../scheduler.ts'
 import type { CommandConfig } from '../../config.ts'
@@ -16,13 +17,15 @@ import type { OperationPorts } from '../../operations/ports.ts'
 import type { StorePart } from '../../store.ts'
 import { commandEnvironment } from './command-environment.ts'
 import { commandOutcome, lastLines } from './command-outcome.ts'
-import type { CommandEnd, Commands, RunningCommand } from './commands.ts'
+import { killGraceMs, type CommandEnd, type Commands, type RunningCommand } from './commands.ts'
 import { readResultFiles, type CommandResults } from './result-files.ts'
 import { makeRunFiles, removeRunFiles, type RunFiles } from './run-files.ts'
 import { parseStored } from '../../stored-json.ts'
 
 /** For a command that completed its own run. */
 const endMsAfterCompletion = 10_000
+/** Until the guard has heard of a stop. */
+const messageMsMax = 1000
 /** Longer than stopping a command takes. */
 const stopMsMax = 30_000
 
@@ -96,15 +99,23 @@ async function execute(
 function stopWithRun(held: HeldRun, running: RunningCommand, scheduler: Scheduler): void {
   const { signal } = held
   const stop = async (): Promise<void> => {
-    if (held.stoppedBy === 'ended') {
+    const endsByItselfMs = held.stoppedBy === 'ended' ? endMsAfterCompletion : 0
+    // Nobody takes a run that has ended. So its lease, which is renewed no more, ends nothing.
+    if (hasEndedRun(held.stoppedBy)) running.renew(endsByItselfMs + killGraceMs + messageMsMax)
+    if (endsByItselfMs > 0) {
       const ended = new AbortController()
       void running.ended.then(() => ended.abort())
-      await delay(scheduler, endMsAfterCompletion, ended.signal)
+      await delay(scheduler, endsByItselfMs, ended.signal)
     }
     running.stop()
   }
   if (signal.aborted) void stop()
   else signal.addEventListener('abort', () => void stop(), { once: true })
+}
+
+/** Otherwise another process may work on it once the lease is over, or does so already. */
+function hasEndedRun(reason: StopReason | null): boolean {
+  return reason !== null && reason !== 'lease_lost' && reason !== 'shutdown' && reason !== 'held'
 }
 
 async function noteEnd(held: HeldRun, end: CommandEnd, options: CommandOptions): Promise<void> {

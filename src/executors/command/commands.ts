@@ -15,6 +15,7 @@ import { hideSecrets } from '../../texts/hide-secrets.ts'
 import { maskFor } from '../../texts/mask-values.ts'
 import { commandOutput, tailBytes } from './command-output.ts'
 import { startGuard, type GuardEvents, type GuardLoss, type GuardProcess } from './guard-process.ts'
+import { killPatienceMs } from './guard/farewell.ts'
 import type { CommandEnded, FromGuard, StartCommand } from './guard/messages.ts'
 import { killLeftOver } from './kill-left-over.ts'
 import { executionMarks, type ExecutionMarks } from './processes.ts'
@@ -23,8 +24,13 @@ import { guardFailureText, startFailureText } from './start-failure.ts'
 /** From SIGTERM to SIGKILL. */
 export const killGraceMs = 5000
 
-/** How long after the SIGKILL of a stop the guard may take to say that the command has ended. */
-const guardPatienceMs = 10_000
+/**
+ * How long after the SIGKILL of a stop the guard may take to say that the command has ended. It says
+ * so after `killPatienceMs` at the latest. With the grace this must be less than the time that a
+ * process has to stop its work at SIGTERM (`cutOffMs`): what a frozen guard did not kill, the node
+ * has to kill before it exits.
+ */
+const guardPatienceMs = killPatienceMs + 600
 
 /** How long the guard may take to end when nothing is left for it to do. */
 const closePatienceMs = 5000

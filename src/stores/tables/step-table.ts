@@ -16,6 +16,7 @@ const step = table<Step>(
     'policy',
     'attempt',
     'fence',
+    'leaseHash',
     'startId',
     'startedAt',
     'endedAt',
@@ -53,14 +54,23 @@ export function* selectSteps(names: readonly StepName[]): Verb<Map<string, Step>
   return new Map(found.map((item) => [stepMapKey(item), item]))
 }
 
-/** The step that was begun with this start id, in whatever round. */
-export function* selectStepBegunAs(
-  runId: string,
-  name: string,
-  startId: string,
-): Verb<Step | null> {
+/** What names one beginning of a step. A lease belongs to one round. */
+export interface StepBeginning {
+  readonly runId: string
+  readonly name: string
+  readonly startId: string
+  readonly leaseHash: string
+}
+
+/** In whatever round it was begun. */
+export function* selectStepBegunAs({
+  runId,
+  name,
+  startId,
+  leaseHash,
+}: StepBeginning): Verb<Step | null> {
   const [row] = yield sql`SELECT ${step.columns} FROM step WHERE run_id = ${runId}
-    AND name = ${name} AND start_id = ${startId}`
+    AND name = ${name} AND start_id = ${startId} AND lease_hash = ${leaseHash}`
   return row === undefined ? null : step.decode(row)
 }
 
@@ -111,6 +121,17 @@ export function* writeSteps(steps: readonly Step[]): Verb<Step[]> {
 
 function byKey(a: Step, b: Step): number {
   return stepMapKey(a) < stepMapKey(b) ? -1 : 1
+}
+
+/** Late results of these leases do not count. The caller must have written the runs. */
+export function* forgetLeases(
+  holds: readonly { readonly runId: string; readonly leaseHash: string }[],
+): Verb<void> {
+  for (const piece of inPieces(holds)) {
+    yield sql`UPDATE step SET rev = rev + 1, lease_hash = ''
+      WHERE run_id IN (${join(piece.map(({ runId }) => runId))})
+      AND lease_hash IN (${join(piece.map(({ leaseHash }) => leaseHash))})`
+  }
 }
 
 export function* deleteStepsOf(runIds: readonly string[]): Verb<void> {

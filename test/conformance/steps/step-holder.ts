@@ -7,7 +7,7 @@ import type {
   StepAnswer,
   StepRequest,
 } from '../../../src/store.ts'
-import { holderOf, leaseMs, unique } from '../claims.ts'
+import { holderOf, leaseMs, leaseRequest, unique } from '../claims.ts'
 import { TestSubject, type TestSubjectOptions } from '../test-subject.ts'
 import type { World } from '../world.ts'
 
@@ -31,6 +31,11 @@ export class StepHolder {
     const known = this.#startIds.get(name) ?? unique('start')
     this.#startIds.set(name, known)
     return known
+  }
+
+  /** Chooses this start id, which another holder may have chosen too. */
+  choose(name: string, startId: string): void {
+    this.#startIds.set(name, startId)
   }
 
   /** Forgets its beginning: the next one has another start id. */
@@ -96,6 +101,26 @@ export class SteppedRun {
     const leased = await this.subject.lease()
     if (leased === null) throw new Error('there is no run to lease')
     return new StepHolder(this.#world.store, leased, codeVersion)
+  }
+
+  /** A holder whose token can be revoked. */
+  async leaseWithToken(): Promise<{ readonly holder: StepHolder; readonly revoke: () => unknown }> {
+    const { store } = this.#world
+    const secret = unique('token')
+    const newToken = { scope: 'worker', name: null, userId: null, secret, actor: 'ann' }
+    const { token } = await store.tokens.create(newToken, null)
+    const bound = { ...leaseRequest().grant, token: { id: token.id, until: null } }
+    const request = leaseRequest({ grant: bound, types: [this.subject.type] })
+    const holder = new StepHolder(store, (await store.runs.lease(request, null))!)
+    return { holder, revoke: () => store.tokens.revoke(token.id, 'ann') }
+  }
+
+  /** Further holders that give the run back at once. */
+  async passOn(holders: number): Promise<void> {
+    for (let i = 0; i < holders; i++) {
+      const leased = await this.subject.lease()
+      await this.#world.store.runs.release(holderOf(leased!), null)
+    }
   }
 
   async first(): Promise<StepHolder> {

@@ -3,7 +3,7 @@
  * a lease alone takes nothing away.
  */
 import { expect, it } from 'vitest'
-import { holderOf, leaseMs, leaseRequest, unique } from '../claims.ts'
+import { holderOf, leaseMs } from '../claims.ts'
 import { TestSubject } from '../test-subject.ts'
 import { useWorld, type OpenStore } from '../world.ts'
 import { codeOf, StepHolder, SteppedRun } from './step-holder.ts'
@@ -63,17 +63,11 @@ export function stepHolders(open: OpenStore): void {
   })
 
   it.each(acts)('%s a step: a run whose token was revoked', async (_what, act) => {
-    const secret = unique('token')
-    const newToken = { scope: 'worker', name: null, userId: null, secret, actor: 'ann' }
-    const { token } = await world().store.tokens.create(newToken, null)
     const run = make()
     await run.claim()
-    const { grant } = leaseRequest()
-    const bound = { ...grant, token: { id: token.id, until: null } }
-    const request = leaseRequest({ grant: bound, types: [run.subject.type] })
-    const holder = new StepHolder(world().store, (await world().store.runs.lease(request, null))!)
+    const { holder, revoke } = await run.leaseWithToken()
     await holder.begin('model')
-    await world().store.tokens.revoke(token.id, 'ann')
+    await revoke()
     await expectRefused(run, () => act(holder), 'lease_lost')
   })
 

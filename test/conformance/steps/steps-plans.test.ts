@@ -10,6 +10,7 @@ import type { StepRequest } from '../../../src/store.ts'
 import type { Row, Sql } from '../../../src/stores/sql.ts'
 import { raw } from '../../../src/stores/sql.ts'
 import {
+  forgetLeases,
   listSteps,
   selectStep,
   selectStepBegunAs,
@@ -61,7 +62,10 @@ function statements(): [string, Sql][] {
       'steps for a lease': selectStepsOfRound('run_7', 1),
       'steps of a run': listSteps('run_7', null),
       'a step': selectStep('run_7', 'model'),
-      'a step by its start': selectStepBegunAs('run_7', 'model', 'start'),
+      'a step by its start': selectStepBegunAs({
+        ...{ runId: 'run_7', name: 'model', startId: 'start', leaseHash: 'hash' },
+      }),
+      'steps of a revoked lease': forgetLeases([{ runId: 'run_7', leaseHash: 'hash' }]),
       vitals: storeVitals(now),
     }),
   ]

@@ -139,6 +139,19 @@ export function continuity(open: OpenStore): void {
     expect(await world.store.runs.sweep(pending.run!.id)).toMatchObject({ errorCode: 'no_worker' })
   })
 
+  it('a wait for a worker lasts longer by all of the absence', async () => {
+    const subject = new TestSubject(world, { pendingTimeoutMs: 15 * second })
+    const { run } = await subject.claim('a', { lease: null, leaseMs: 2 * second })
+    await live(5)
+    await absent(40)
+    expect(await world.store.runs.sweep(run!.id)).toBeNull()
+    await live(9)
+    expect(await world.store.runs.sweep(run!.id)).toBeNull()
+    await live(1)
+    expect(await world.store.runs.due(10)).toContain(run!.id)
+    expect(await world.store.runs.sweep(run!.id)).toMatchObject({ errorCode: 'no_worker' })
+  })
+
   it('a caller’s run whose last chance was in the absence is not worker_lost at once', async () => {
     const subject = new TestSubject(world)
     const lease = grant({ ms: 2 * second })

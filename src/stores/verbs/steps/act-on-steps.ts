@@ -10,7 +10,7 @@
  */
 import type { LossCode } from '../../../domain/hold.ts'
 import type { Step, StepActor, StepDecision } from '../../../domain/step.ts'
-import { decideStep } from '../../../domain/step.ts'
+import { decideStep, isBy } from '../../../domain/step.ts'
 import type { ConflictError } from '../../../errors.ts'
 import { runNotFound } from '../../../errors.ts'
 import type { StepAnswer, StepRequest } from '../../../store.ts'
@@ -28,7 +28,6 @@ export const needsSubject = { needsSubject: true } as const
 
 export type ActAnswer = StepAnswer | typeof needsSubject
 
-/** A request whose sender is known to the run. */
 export interface Asked {
   readonly request: StepRequest
   readonly run: RunHold
@@ -63,7 +62,7 @@ export function* actOnSteps(
 const isAsked = (one: Asked | Error): one is Asked => !(one instanceof Error)
 const isDecided = (one: Decided | Error | typeof needsSubject): one is Decided => 'decision' in one
 
-/** Only a result is accepted from a sender that lost the run, and only if it held the run once. */
+/** Only a result is accepted from a sender that lost the run. */
 export function checkSender(
   request: StepRequest,
   run: RunHold | undefined,
@@ -72,8 +71,7 @@ export function checkSender(
   if (run === undefined) return runNotFound(request.runId)
   const loss = lossOfLease(run, request.leaseHash, now)
   if (loss === null) return { request, run, loss }
-  const counts = isResult(request) && knowsLease(run, request.leaseHash)
-  return counts ? { request, run, loss } : lossError(run, loss)
+  return isResult(request) ? { request, run, loss } : lossError(run, loss)
 }
 
 /** What may be said about a step after its run was lost. */
@@ -90,24 +88,37 @@ export function* findSteps(asked: readonly Asked[]): Verb<Map<string, Step>> {
   const found = yield* selectSteps(
     asked.map(({ request, run }) => ({ ...request, round: run.round })),
   )
-  for (const { request, run } of asked) {
+  for (const { request, run, loss } of asked) {
     // A result of an earlier round: its step is not in this one.
-    if (!isResult(request) || run.round === 1) continue
-    const { runId, name, startId } = request
-    if (found.get(stepMapKey(request))?.startId === startId) continue
-    const earlier = yield* selectStepBegunAs(runId, name, startId)
+    if (loss === null || !isResult(request) || run.round === 1) continue
+    const present = found.get(stepMapKey(request))
+    if (present !== undefined && isBy(present, senderOf({ request, run, loss }), request)) continue
+    const earlier = yield* selectStepBegunAs(request)
     if (earlier !== null) found.set(stepMapKey(request), earlier)
   }
   return found
 }
 
-export function decideAsked(asked: Asked, found: Step | null, now: number): Decided {
-  const { request, run, loss } = asked
-  const by: StepActor = {
+function senderOf({ request, run, loss }: Asked): StepActor {
+  return {
     runId: run.id,
     round: run.round,
     fence: loss === null ? run.fence : null,
+    leaseHash: request.leaseHash,
     actor: request.actor,
+  }
+}
+
+/** Who never held the run, or held it too long ago, is refused, unless it began this very step. */
+export function decideAsked(
+  asked: Asked,
+  found: Step | null,
+  now: number,
+): Decided | ConflictError {
+  const { request, run, loss } = asked
+  const by = senderOf(asked)
+  if (loss !== null && !knowsLease(run, request.leaseHash)) {
+    if (found === null || !isBy(found, by, request)) return lossError(run, loss)
   }
   return { ...asked, found, decision: decideStep(found, request.action, by, request, now) }
 }

@@ -38,6 +38,7 @@ export function* actAlone(
   }
   const found = yield* stepOf(asked)
   const decided = decideAsked(asked, found, now)
+  if (decided instanceof Error) return decided
   const { step, audits } = decided.decision
   if (step === null || step === found) {
     yield* insertDecision(audits, run.fence, now)

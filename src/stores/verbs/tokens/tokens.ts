@@ -19,6 +19,7 @@ import type { Row, Verb } from '../../sql.ts'
 import { join, padded, raw, sql, tuples } from '../../sql.ts'
 import { insertAudit, insertAudits, insertDecision } from '../../tables/audit-table.ts'
 import { resolveRepositories } from '../../tables/repository-table.ts'
+import { forgetLeases } from '../../tables/step-table.ts'
 import type { VerbContext } from '../context.ts'
 
 const columns = raw(
@@ -103,7 +104,10 @@ export function* deleteToken(context: VerbContext, id: string, actor: string): V
   const held =
     yield sql`UPDATE run SET rev = rev + 1, token_until = ${revokedUntil}, due_at = ${now}
     WHERE token_id = ${id} AND state IN ('running', 'waiting')
-    RETURNING id, worker, round, attempt`
+    RETURNING id, worker, round, attempt, lease_hash`
+  yield* forgetLeases(
+    held.map((run) => ({ runId: run['id'] as string, leaseHash: run['lease_hash'] as string })),
+  )
   const token = decode(row, limits.get(id) ?? [])
   const revoked = held.map((run): AuditDraft => ({
     type: 'run.lease_revoked',
