@@ -62,6 +62,11 @@ export interface HeldRun {
   stopWork(reason: StopReason): void
   /** `listener` is called whenever the lease was renewed. */
   onRenewed(listener: () => void): void
+  /**
+   * Asks the store something for the run, again while the store cannot be reached. Throws the
+   * reason of the signal once it has aborted.
+   */
+  askStore<T>(ask: () => Promise<T>): Promise<T>
   /** Does work in the store for the run. If the store says that the run is lost, work stops. */
   whileHeld<T>(work: () => Promise<T>): Promise<T>
   /** The same for a result, which the store is told also after the run was lost: it may count. */

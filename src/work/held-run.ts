@@ -3,7 +3,7 @@
  * stops the work. Any reason to stop is final. After it every call on the run throws.
  */
 import type { Clock } from '../clock.ts'
-import { ConflictError } from '../errors.ts'
+import { ConflictError, StoreContendedError, StoreUnavailableError } from '../errors.ts'
 import { StopWork, stopReasons, type HeldRun, type StopReason } from '../executor.ts'
 import type { Log } from '../log.ts'
 import { KeptLease, refusalIn } from '../runs/kept-lease.ts'
@@ -104,13 +104,34 @@ export class LeasedRun implements HeldRun {
 
   /** A store that cannot be reached has not said that the lease is lost. */
   async #renewOnce(): Promise<void> {
-    const { scheduler, log } = this.#options
     try {
       await this.lease.renewNow()
     } catch (error) {
-      if (refusalIn(error) !== null) throw error
-      log.warn({ err: error, run_id: this.run.id }, 'Could not renew a lease; trying again')
-      await delay(scheduler, retryMs, this.signal)
+      this.checkHeld()
+      // The run was completed with its run token, which the next renewal notices too.
+      if (refusalIn(error) !== null) throw new StopWork('ended')
+      await this.#waitToAsk(error)
+    }
+  }
+
+  async #waitToAsk(error: unknown): Promise<void> {
+    const { scheduler, log } = this.#options
+    log.warn({ err: error, run_id: this.run.id }, 'Could not reach the store; trying again')
+    await delay(scheduler, retryMs, this.signal)
+  }
+
+  async askStore<T>(ask: () => Promise<T>): Promise<T> {
+    for (;;) {
+      this.checkHeld()
+      try {
+        return await this.lease.whileHeld(ask)
+      } catch (error) {
+        const isAway =
+          error instanceof StoreUnavailableError || error instanceof StoreContendedError
+        if (!isAway) throw error
+        this.checkHeld()
+        await this.#waitToAsk(error)
+      }
     }
   }
 

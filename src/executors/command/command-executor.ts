@@ -53,13 +53,15 @@ export function commandExecutor(
 }
 
 async function withFiles(
-  { run, runToken }: HeldRun,
+  held: HeldRun,
   { store, url, log }: CommandOptions,
   work: (files: RunFiles) => Promise<WorkEnd>,
 ): Promise<WorkEnd> {
+  const { run, runToken } = held
   // The view has only words in the place of an unreadable input, and the command cannot know that.
   if (run.input !== null) parseStored(run.input, 'input of the run')
-  const input = JSON.stringify({ ...(await runView(store, run)), decision: null })
+  const view = await held.askStore(() => runView(store, run))
+  const input = JSON.stringify({ ...view, decision: null })
   const files = await makeRunFiles({ input, mcpUrl: `${url()}/mcp`, runToken })
   try {
     return await work(files)

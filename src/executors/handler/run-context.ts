@@ -26,6 +26,7 @@ export function runContext(options: ContextOptions): RunContext {
   const { signal, held } = options.run
   const { run, leaseHash, actor } = held
   const caller: Caller = { kind: 'run', actor, runId: run.id, leaseHash, tokenId: null }
+  let lastStatus = 0
   return {
     ...fieldsOf(run),
     signal,
@@ -45,13 +46,18 @@ export function runContext(options: ContextOptions): RunContext {
     options.run.checkOpen()
     const { status: checked } = checkReport('run.status', text)
     const report = { id: run.id, status: checked }
-    await options.run.write(() => held.whileHeld(() => reportRunStatus(ports, caller, report)))
+    const mine = ++lastStatus
+    // A newer one must not be replaced by one that is sent again.
+    const send = async () => {
+      if (mine === lastStatus) await reportRunStatus(ports, caller, report)
+    }
+    await options.run.write(() => held.askStore(send))
   }
 
   async function publish(name: string, output: Output): Promise<Published> {
     options.run.checkOpen()
     const checked = { id: run.id, name, output: checkOutput('run.publish', name, output) }
-    const publish = () => held.whileHeld(() => publishDelivery(ports, caller, checked))
+    const publish = () => held.askStore(() => publishDelivery(ports, caller, checked))
     const published = await options.run.write(publish)
     return { deliveryId: published.id, already: published.already }
   }

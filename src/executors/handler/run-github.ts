@@ -31,13 +31,18 @@ export async function openRunGitHub(
   if (repo === null) return () => noClient('the run belongs to no repository')
   if (options === null) return () => noClient('the GitHub of a sandbox exists only in its server')
   const { makeClient, permissionsOf, store } = options
-  const repoGithubId = (await store.repositories.get(scope))?.githubId ?? null
+  const repository = await held.askStore(() => store.repositories.get(scope))
+  const place = { repo, repoGithubId: repository?.githubId ?? null }
+  const blocks: IdentityBlocks = {
+    blockedUntil: (identity) => held.askStore(() => options.blocks.blockedUntil(identity)),
+    block: (identity, until) => held.askStore(() => options.blocks.block(identity, until)),
+  }
   let made: RunGitHub | null = null
   return () => {
     checkHeld()
     const permissions = permissionsOf(type)
-    const repository = { repo, repoGithubId }
-    made ??= makeClient({ ...options, repository, type, permissions, signal, checkHeld })
+    const about = { repository: place, type, permissions, signal, checkHeld, blocks }
+    made ??= makeClient({ ...options, ...about })
     return made
   }
 }
