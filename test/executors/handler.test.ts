@@ -133,6 +133,13 @@ describe('a step', () => {
     expect(run.errorCode).toBe('step_result_not_json')
   })
 
+  it.each([null, 7, undefined])('with %s for its options is refused', async (options) => {
+    const run = await runOnce(async (r) => {
+      await r.step('a', options as unknown as object, () => 1)
+    })
+    expect(run).toMatchObject({ state: 'failed', errorCode: 'step_option' })
+  })
+
   it('with an unknown option is refused, with the nearest one', async () => {
     const run = await runOnce(async (r) => {
       await r.step('a', { retires: 1 } as object, () => 1)

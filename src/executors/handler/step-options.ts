@@ -22,6 +22,9 @@ export function checkStepOptions<T>(
   work: unknown,
 ): StepPolicy {
   if (typeof work !== 'function') throw badOption(name, 'the last argument must be a function')
+  if (typeof options !== 'object' || (options as unknown) === null) {
+    throw badOption(name, 'its options must be an object')
+  }
   for (const key of Object.keys(options)) {
     if (!known.some((one) => one === key)) {
       const meant = didYouMeanOrAll(key, known, 'Known options')
