@@ -152,6 +152,15 @@ describe('a run that is lost', () => {
     expect(github.requests.length).toBe(before)
   })
 
+  it('sends nothing if that is only known from its clock', async () => {
+    await client.octokit.rest.pulls.get(pull)
+    const before = github.requests.length
+    // The process was stopped for longer than its lease, and nothing has told it.
+    client.held.isLive = false
+    await expect(client.octokit.rest.pulls.get(pull)).rejects.toMatchObject({ code: 'superseded' })
+    expect(github.requests.length).toBe(before)
+  })
+
   it('while its token is made does not wait for it, and sends nothing', async () => {
     const { faults } = github
     faults.add({ on: { route: mintRoute }, fault: faults.hang() })

@@ -2,7 +2,7 @@
  * The way from the GitHub client of a run to GitHub: a `fetch` for Octokit.
  *
  * What must hold:
- * - Nothing is sent after the run was lost, or while GitHub wants our identity to wait.
+ * - Nothing is sent after the run was lost, without a live lease, or while GitHub wants our identity to wait.
  * - The token goes to the API's own host and nowhere else. The caller never sees it.
  * - Only a GET or HEAD is redirected, and only within that host.
  * - A refused token is replaced once. Nothing else is repeated.
@@ -34,8 +34,10 @@ export interface RunFetchOptions {
   readonly permissions: GitHubPermissions
   /** Aborts when the run is lost or stopped. */
   readonly signal: AbortSignal
-  /** Throws after the run was lost. */
+  /** Throws after the run was lost, or has ended. */
   readonly checkHeld: () => void
+  /** The same after the lease is live by the monotonic clock: it may be renewed first. */
+  readonly ensureLive: () => Promise<void>
   readonly blocks: IdentityBlocks
   readonly clock: Clock
 }
@@ -160,10 +162,13 @@ class Sender {
     return await this.#ask(ownIdentity, () => this.#token.current(narrowedToken, id))
   }
 
-  /** Checked at the last moment, because getting a token may have taken long. */
+  /**
+   * Checked at the last moment, because getting a token may have taken long, and the process may
+   * have been stopped meanwhile for longer than its lease.
+   */
   async #sendWith(request: OwnRequest, token: string | null): Promise<Response> {
-    const { connection, repository, checkHeld } = this.#options
-    checkHeld()
+    const { connection, repository, ensureLive } = this.#options
+    await ensureLive()
     request.signal.throwIfAborted()
     return await connection.send(repository, request, token)
   }

@@ -14,9 +14,11 @@ export const repo = 'widgets'
 export class HeldRun {
   readonly blocks = new Map<string, number>()
   readonly #stopping = new AbortController()
+  /** Whether the lease is live by the clock of this process. */
+  isLive = true
   #loss: ConflictError | null = null
 
-  get options(): Pick<RunClientOptions, 'signal' | 'checkHeld' | 'blocks'> {
+  get options(): Pick<RunClientOptions, 'signal' | 'checkHeld' | 'ensureLive' | 'blocks'> {
     const blocks: IdentityBlocks = {
       blockedUntil: async (identity) => this.blocks.get(identity) ?? null,
       block: async (identity, until) => void this.blocks.set(identity, until),
@@ -25,6 +27,10 @@ export class HeldRun {
       signal: this.#stopping.signal,
       blocks,
       checkHeld: () => {
+        if (this.#loss !== null) throw this.#loss
+      },
+      ensureLive: async () => {
+        if (!this.isLive) this.lose()
         if (this.#loss !== null) throw this.#loss
       },
     }

@@ -28,6 +28,7 @@ export async function openRunGitHub(
   const { run } = held
   const { repo, type, scope } = run
   const checkHeld = (): void => handled.checkOpen()
+  const ensureLive = (): Promise<void> => handled.ensureLive()
   if (repo === null) return () => noClient('the run belongs to no repository')
   if (options === null) return () => noClient('the GitHub of a sandbox exists only in its server')
   const { makeClient, permissionsOf, store } = options
@@ -41,7 +42,7 @@ export async function openRunGitHub(
   return () => {
     checkHeld()
     const permissions = permissionsOf(type)
-    const about = { repository: place, type, permissions, signal, checkHeld, blocks }
+    const about = { repository: place, type, permissions, signal, checkHeld, ensureLive, blocks }
     made ??= makeClient({ ...options, ...about })
     return made
   }
