@@ -2,7 +2,8 @@
  * The way from the GitHub client of a run to GitHub: a `fetch` for Octokit.
  *
  * What must hold:
- * - Nothing is sent after the run was lost, without a live lease, or while GitHub wants our identity to wait.
+ * - Nothing is sent after the run was lost, without a live lease, or while GitHub wants our
+ *   identity to wait.
  * - The token goes to the API's own host and nowhere else. The caller never sees it.
  * - Only a GET or HEAD is redirected, and only within that host.
  * - A refused token is replaced once. Nothing else is repeated.
