@@ -27,7 +27,7 @@ export interface HandlerResult {
   readonly error?: { readonly code: string; readonly text: string }
 }
 
-/** A run, and what its handler may do. After the run is lost, every call throws. */
+/** A run, and what its handler may do. After the run is lost or has ended, every call throws. */
 export interface RunContext {
   readonly id: string
   readonly key: string
@@ -67,7 +67,10 @@ export interface RunContext {
   publish(name: string, output: Output): Promise<Published>
   /** Octokit with a token for the run's repository, narrowed to the type's `permissions`. */
   readonly github: RunGitHub
-  /** Aborts when the work has to stop: superseded, cancelled, lost, timed out, shutting down. */
+  /**
+   * Aborts when the work has to stop: superseded, cancelled, lost, timed out, shutting down. What is
+   * returned after that does not count. It also aborts when the handler has returned or thrown.
+   */
   readonly signal: AbortSignal
   /** Log lines with the run's id and type. */
   readonly log: Log
