@@ -14,6 +14,7 @@
  * server, because only a server sees to it until it is done.
  */
 import type { FastifyBaseLogger } from 'fastify'
+import type { Budget } from './domain/outbox/budget.ts'
 import type { Delivery } from './domain/outbox/delivery.ts'
 import { unannounced } from './domain/run.ts'
 import { isActive } from './domain/served.ts'
@@ -50,10 +51,20 @@ export interface Standalone {
   /** From now on, what this run shows is published, if this process does it. */
   publishFor(runId: string): void
   openDoor(): Promise<RunDoor>
-  /** Waits until everything of the run is published, at most `ms`. Returns what is still open. */
-  published(runId: string, ms: number, signal: AbortSignal): Promise<readonly Delivery[]>
+  /**
+   * Waits until everything of the run is published, at most `ms`. It does not wait for GitHub if
+   * that refuses the credentials.
+   */
+  published(runId: string, ms: number, signal: AbortSignal): Promise<Unpublished>
   /** Also closes the store. */
   close(): Promise<void>
+}
+
+export interface Unpublished {
+  /** What is still open. */
+  readonly left: readonly Delivery[]
+  /** The identity that GitHub refuses, if what is left waits for that. */
+  readonly refused: Pick<Budget, 'identity' | 'blockedReason'> | null
 }
 
 export async function openStandalone(
@@ -89,9 +100,10 @@ export async function openStandalone(
     async published(runId, ms, signal) {
       const until = options.clock.monotonicMs() + (publisher === null ? 0 : ms)
       for (;;) {
-        const open = await openDeliveries(store, runId)
+        const left = await openDeliveries(store, runId)
+        const refused = await refusedIdentity(store, left)
         const isOver = options.clock.monotonicMs() >= until || signal.aborted
-        if (open.length === 0 || isOver) return open
+        if (left.length === 0 || refused !== null || isOver) return { left, refused }
         await delay(scheduler, lookEveryMs, signal)
       }
     },
@@ -110,6 +122,20 @@ const listedMax = 100
 async function openDeliveries(store: Store, runId: string): Promise<readonly Delivery[]> {
   const page = { limit: listedMax, cursor: null }
   return (await store.outbox.list({ runId, status: 'PENDING' }, page)).items
+}
+
+/** A refused identity is blocked, and what waits for it is due again when the block ends. */
+async function refusedIdentity(
+  store: Store,
+  left: readonly Delivery[],
+): Promise<Unpublished['refused']> {
+  if (left.length === 0 || left.some(({ wait }) => wait !== 'budget')) return null
+  const ends = new Set(left.map(({ dueAt }) => dueAt))
+  const blocked = (await store.outbox.budgets()).find(
+    ({ blockedUntil, blockedReason: why }) =>
+      ends.has(blockedUntil) && (why === 'unauthorized' || why === 'not_installed'),
+  )
+  return blocked ?? null
 }
 
 function openRuns(

@@ -61,5 +61,5 @@ export async function main(changed: Partial<World> = {}): Promise<never> {
   const world = { ...realWorld(umask), ...changed }
   const exitCode = await runCommandLine(process.argv.slice(2), world)
   // If a server did not drain, its open connections would keep the process alive.
-  process.exit(exitCode)
+  process.exit(exitCode === 0 && world.terminal.lostAnswer() ? 1 : exitCode)
 }

@@ -17,8 +17,10 @@ export interface Terminal {
   readonly watched: boolean
   /** How the log is written to standard error: JSON for programs, the others for people. */
   readonly logStyle: 'json' | 'plain' | 'coloured'
-  /** Aborts when nobody reads standard output any more. */
+  /** Aborts when nobody reads standard output any more, or when it cannot be written. */
   readonly gone: AbortSignal
+  /** Whether an answer was lost, because standard output cannot be written: its disk is full. */
+  readonly lostAnswer: () => boolean
 }
 
 type Stream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
@@ -27,18 +29,23 @@ const columnsDefault = 80
 
 export function streamTerminal(stdout: Stream, stderr: Stream, env: Environment): Terminal {
   const gone = new AbortController()
-  // It is not a failure if the reader stops early, as `head` does.
-  const whenClosed = (error: NodeJS.ErrnoException): void => {
-    if (error.code !== 'EPIPE') throw error
+  let hasAnswer = false
+  let isBroken = false
+  stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
     gone.abort()
-  }
-  stdout.on('error', whenClosed)
-  stderr.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
+    // It is not a failure if the reader stops early, as `head` does.
+    if (code === 'EPIPE' || isBroken) return
+    isBroken = true
+    stderr.write(`holdfast: Standard output cannot be written (${code ?? 'unknown error'}).\n`)
   })
+  // There is no other place for messages. What is going on is not ended because of that.
+  stderr.on('error', () => undefined)
   const isTerminal = stdout.isTTY === true
   return {
-    out: (text) => void stdout.write(text),
+    out: (text) => {
+      hasAnswer = true
+      stdout.write(text)
+    },
     err: (text) => void stderr.write(text),
     columns: columnsOf(stdout),
     errColumns: columnsOf(stderr),
@@ -46,6 +53,7 @@ export function streamTerminal(stdout: Stream, stderr: Stream, env: Environment)
     watched: stderr.isTTY === true && env['TERM'] !== 'dumb',
     logStyle: logStyle(stderr.isTTY === true, env),
     gone: gone.signal,
+    lostAnswer: () => hasAnswer && isBroken,
   }
 }
 

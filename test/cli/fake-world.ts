@@ -56,6 +56,7 @@ export class FakeWorld implements World {
     watched: false,
     logStyle: 'json' as World['terminal']['logStyle'],
     gone: this.#gone.signal,
+    lostAnswer: () => false,
   }
   readonly inherited = {
     isTerminal: false,

@@ -3,7 +3,7 @@
  * Method: the real program through a real server, with a token that may only work.
  */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, closeSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { RunJson } from '../scenarios/client.ts'
 import { databases, publishNothing } from '../scenarios/server-data.ts'
@@ -154,6 +154,28 @@ describe('the command', () => {
     const { code, stdout } = await command.ended
     expect([code, stdout.trim().split('\n').length]).toEqual([0, 20_001])
     expect(stdout.endsWith('\nend\n')).toBe(true)
+  })
+
+  it.each([
+    ['output', ['full', 'pipe'], [], 0],
+    ['output, and so is the answer', ['full', 'pipe'], ['--json'], 1],
+    ['error output', ['pipe', 'full'], [], 0],
+  ] as const)('goes on if the disk is full for its %s', async (_what, streams, more, code) => {
+    const full = openSync('/dev/full', 'w')
+    const [out, err] = streams.map((one) => (one === 'full' ? full : 'pipe'))
+    const flags = newJob(more)
+    const script = 'echo out; echo err >&2; sleep 0.3; echo out; echo err >&2; echo x >$AT/on'
+    const command = world.startCommand(flags, ['sh', '-c', script], {}, [out!, err!])
+    const ended = await command.ended
+    closeSync(full)
+    expect([ended.code, await world.written('on')]).toEqual([code, 'x'])
+    expect(ended.stderr).not.toContain('    at ')
+    if (err === 'pipe') {
+      expect(ended.stderr).toContain('holdfast: Standard output cannot be written (ENOSPC)')
+    }
+    const run = (await world.runs()).find(({ key }) => key === flags[3])
+    expect(run).toMatchObject({ state: 'succeeded' })
+    rmSync(world.path('on'))
   })
 
   it('may write to /dev/stderr', async () => {

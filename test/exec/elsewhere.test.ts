@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { at, sha, type Body } from '../scenarios/client.ts'
 import { databases } from '../scenarios/server-data.ts'
-import type { Command } from '../scenarios/server.ts'
+import { adminToken, type Command } from '../scenarios/server.ts'
 import { answerOf, ExecWorld, newJob, pullRequest } from './exec-world.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -163,8 +163,33 @@ describe('work that somebody else does now', () => {
     await claim('a')
     const ended = await world.run(flags('a', '--no-wait'), worked)
     expect(answerOf(ended)).toMatchObject({ outcome: 'running', reason: 'no-wait', exit_code: 0 })
-    expect(ended.stderr).toContain('Not waiting for run_')
+    expect(ended.stderr).toMatch(/Not waiting, because of --no-wait: somebody else does review of/)
     expect(hasWorked()).toBe(false)
+  })
+
+  it('and waits for a decision about a held step is named with that decision', async () => {
+    const { claim, flags } = newPull()
+    const { run, lease } = await claim('a')
+    const holder = { lease_token: lease.token, start_id: 'start-1' }
+    for (const what of [{ state: 'started', in_doubt: 'hold' }, { held: true }]) {
+      const answer = await fetch(`${world.server.url}/v1/runs/${run.id}/steps/pay`, {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ ...holder, ...what }),
+      })
+      expect(answer.status).toBeLessThan(300)
+    }
+    const ended = await world.run(flags('a', '--no-wait'), worked)
+    const words = 'waits until somebody decides about its held step; to see which: holdfast runs'
+    expect(ended.stderr).toContain(`${words} steps ${run.id}`)
+  })
+
+  it('of which this command is a part is not waited for, and that is wrong usage', async () => {
+    const { claim, flags } = newPull()
+    const { run } = await claim('a')
+    const ended = await world.run(flags('a'), worked, { HOLDFAST_RUN_ID: run.id })
+    expect([ended.code, hasWorked()]).toEqual([2, false])
+    expect(ended.stderr).toContain(`part of ${run.id}, which does the same work`)
   })
 
   it('is done here if its holder does not renew its lease', async () => {

@@ -53,11 +53,16 @@ export class ExecWorld {
     return this.startCommand(flags, ['sh', '-c', script], env)
   }
 
-  startCommand(flags: readonly string[], command: readonly string[], env: Env = {}): Command {
+  startCommand(
+    flags: readonly string[],
+    command: readonly string[],
+    env: Env = {},
+    outputs?: readonly ['pipe' | number, 'pipe' | number],
+  ): Command {
     const through: Env =
       this.#server === null ? {} : { HOLDFAST_URL: this.#server.url, HOLDFAST_TOKEN: this.#token }
     const all = { AT: this.data.folder, ...through, ...env }
-    const started = new Command(this.data, ['exec', ...flags, '--', ...command], all)
+    const started = new Command(this.data, ['exec', ...flags, '--', ...command], all, outputs)
     this.#started.push(started)
     return started
   }

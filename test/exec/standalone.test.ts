@@ -122,6 +122,15 @@ describe.each(databases)('exec without a server on $name', ({ makeData }) => {
     expect(stderr).toContain('GitHub did not accept everything in time.')
   })
 
+  it('says at once that GitHub refuses the credentials, and what to do', async () => {
+    const { faults } = github.github
+    faults.add({ on: { route: 'GET /user', times: 1000 }, fault: faults.refuse(403) })
+    const { code, stderr } = await world.run(head(5), 'exit 0', live)
+    expect([code, stderr]).toEqual([0, expect.stringContaining('Use a personal access token')])
+    expect(stderr).toMatch(/2 deliveries are open .*holdfast budgets unblock \S+/)
+    expect(stderr).not.toContain('in time')
+  })
+
   it('leaves publishing to the server that is active on the database', async () => {
     const server = await Server.start(world.data, quick)
     const { code, stderr } = await world.run(head(5), 'exit 0', quick)

@@ -44,12 +44,13 @@ export class Command {
     serverData: ServerData,
     args: readonly string[],
     env: Readonly<Record<string, string>> = {},
+    [out, err]: readonly ['pipe' | number, 'pipe' | number] = ['pipe', 'pipe'],
   ) {
     const started = 'TEST_PUBLISHING_RULES' in env ? impatientProgram : program
     this.child = spawn(node, [started, ...args], {
       cwd: serverData.folder,
       env: { ...ofTheMachine('PATH', 'TMPDIR', 'NODE_COMPILE_CACHE'), ...serverData.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', out, err],
     })
     this.child.stdout?.on('data', (text) => (this.#stdout += String(text)))
     this.child.stderr?.on('data', (text) => (this.#stderr += String(text)))

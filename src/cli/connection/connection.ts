@@ -56,7 +56,8 @@ export async function connectionOf(world: World, parsed: Parsed): Promise<Connec
   const url =
     flag === undefined ? addressFromEnvironment(world, namesDatabase) : serverAddress(flag)
   const token = textOf(parsed, 'token')
-  if (url !== null) return { kind: 'server', url, bearer: bearerFor(world, token) }
+  const address = flag === undefined ? 'HOLDFAST_URL' : '--url'
+  if (url !== null) return { kind: 'server', url, bearer: bearerFor(world, token, address) }
   if (token !== undefined) {
     throw new UsageError('--token is for a server; give --url as well, or leave it out')
   }

@@ -19,15 +19,27 @@ export function serverAddress(text: string, name = '--url'): string {
 }
 
 /** From the flag, else HOLDFAST_TOKEN, else HOLDFAST_ADMIN_TOKEN. */
-export function bearerFor(world: Pick<World, 'env' | 'cwd'>, flag: string | undefined): string {
+export function bearerFor(
+  world: Pick<World, 'env' | 'cwd'>,
+  flag: string | undefined,
+  address: '--url' | 'HOLDFAST_URL',
+): string {
   if (flag !== undefined) return checkBearer(flag, '--token')
   for (const name of ['HOLDFAST_TOKEN', 'HOLDFAST_ADMIN_TOKEN']) {
     const answer = readVariable(world.env, name, world.cwd, true)
     if ('problem' in answer) throw new SettingsError([answer.problem])
     if (answer.found !== null) return checkBearer(answer.found.text, name)
   }
+  const isInsideRun = address === 'HOLDFAST_URL' && (world.env['HOLDFAST_RUN_ID'] ?? '') !== ''
+  if (isInsideRun) {
+    throw new UsageError(
+      'HOLDFAST_URL is the address that the command of a run gets for its run token, and other ' +
+        'tokens are not passed on to it',
+      'To use the server here as well, give --token. To use the database, unset HOLDFAST_URL.',
+    )
+  }
   throw new UsageError(
-    '--url needs a token',
+    `${address} needs a token`,
     'Set HOLDFAST_TOKEN or HOLDFAST_ADMIN_TOKEN (or either as NAME_FILE), or give --token.',
   )
 }

@@ -17,7 +17,7 @@
  * does it.
  */
 import type { ClaimedView, RunView } from '../../contract/runs.ts'
-import { exitCodes } from '../failure.ts'
+import { exitCodes, UsageError } from '../failure.ts'
 import { printable } from '../output/printable.ts'
 import { aboutText } from '../runs/runs-table.ts'
 import { relativeTime } from '../output/time-text.ts'
@@ -108,8 +108,28 @@ export function purged({ run_key: runKey, reason }: ClaimedView, isCertain: bool
   return { exitCode, outcome: isCertain ? 'succeeded' : null, reason, words, runKey, run: null }
 }
 
+/** `somebody else does review of acme/widgets#5 now (run_1, attempt 1)` */
+export function activeWords(run: RunView): string {
+  const { id, state, attempt } = run
+  if (state === 'pending') return `${id} (${workWords(run)}) is pending`
+  if (state === 'running')
+    return `somebody else does ${workWords(run)} now (${id}, attempt ${attempt})`
+  return (
+    `${id} (${workWords(run)}) waits until somebody decides about its held step; ` +
+    `to see which: holdfast runs steps ${id}`
+  )
+}
+
+/** The command inside this run would wait for itself. */
+export function waitsForItself({ id }: RunView): UsageError {
+  return new UsageError(
+    `This command is a part of ${id}, which does the same work, so it would wait for itself`,
+    'Give it another --key, or leave out the inner holdfast exec.',
+  )
+}
+
 export function notWaitedFor(run: RunView): Ending {
-  const words = `Not waiting for ${run.id}, which does ${workWords(run)} now (--no-wait).`
+  const words = `Not waiting, because of --no-wait: ${activeWords(run)}.`
   return { ...ofRun(run, 'no-wait'), exitCode: exitCodes.fine, words }
 }
 

@@ -83,6 +83,7 @@ async function claimAndWork(asked: Asked): Promise<Answer> {
     ...{ clock, scheduler, random },
     worker: `exec on ${hostname()}`,
     interrupted: asked.interruption.signal,
+    insideRunId: asked.world.env['HOLDFAST_RUN_ID'] || null,
   }
   const turn = await getLease(options)
   const answer = await useTurn(asked, turn)

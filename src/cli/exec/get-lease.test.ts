@@ -83,6 +83,7 @@ function begin(
       access: access as RunAccess,
       leaseMs: ms,
       wait: true,
+      insideRunId: null,
       worker: 'me',
       clock: time,
       scheduler: time,

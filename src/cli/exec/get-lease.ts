@@ -15,6 +15,7 @@ import type { ClaimedView, RunView } from '../../contract/runs.ts'
 import type { Random } from '../../random.ts'
 import { delay, type Scheduler } from '../../scheduler.ts'
 import {
+  activeWords,
   busy,
   endedElsewhere,
   notQueued,
@@ -22,6 +23,7 @@ import {
   purged,
   rerunRequested,
   staleEvent,
+  waitsForItself,
   workWords,
   type Ending,
 } from './ending.ts'
@@ -51,6 +53,8 @@ export interface GetLeaseOptions {
   readonly work: WantedWork
   readonly leaseMs: number
   readonly wait: boolean
+  /** The run whose command started this process; null if there is none. */
+  readonly insideRunId: string | null
   /** Names this machine to people. */
   readonly worker: string
   readonly clock: Clock
@@ -208,6 +212,7 @@ class Waiting {
   }
 
   async #meet(run: RunView, reason: string): Promise<Turn | 'again'> {
+    if (run.id === this.#options.insideRunId) throw waitsForItself(run)
     if (this.#options.wait) return await this.#waitFor(run, reason)
     if (reason === 'queued') return { ended: await this.#leaveQueue(run) }
     const leased = run.state === 'pending' ? await this.#lease(run, 0, reason) : null
@@ -292,9 +297,7 @@ class Waiting {
     const isOwn = reason === 'queued' && run.state === 'pending'
     const words = isOwn
       ? `Waiting: ${run.id} (${workWords(run)}) is queued behind another run.`
-      : run.state === 'pending'
-        ? `Waiting: ${run.id} (${workWords(run)}) is pending.`
-        : `Waiting: somebody else does ${workWords(run)} now (${run.id}, attempt ${run.attempt}).`
+      : `Waiting: ${activeWords(run)}.`
     if (words === this.#said) return
     this.#said = words
     say(words)

@@ -10,7 +10,7 @@
  * - It has ended when its first process has exited and its output is complete, or a second after
  *   the exit. A process that it left behind cannot hold the end back.
  * - A reader that is slow makes the command wait, never this process. A reader that has gone lets
- *   the command's next write fail, as without us.
+ *   the command's next write fail, as without us. Output that cannot be written is dropped.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync } from 'node:fs'
@@ -194,13 +194,22 @@ class PassedOutput {
   }
 
   #pass(source: Readable, target: Writable): void {
-    const stop = (): void => void source.destroy()
+    // A full disk is no reason to end the command, so its output is read on.
+    let isFull = false
+    const onError = ({ code }: NodeJS.ErrnoException): void => {
+      isFull ||= code !== 'EPIPE'
+    }
+    const stop = (): void => {
+      if (isFull) source.resume()
+      else source.destroy()
+    }
+    target.on('error', onError)
     target.once('close', stop)
-    source.once('close', () => target.off('close', stop))
+    source.once('close', () => target.off('close', stop).off('error', onError))
     source.on('error', () => undefined)
     source.on('data', (chunk: Buffer) => {
       this.#tail.add(chunk)
-      if (target.destroyed) return stop()
+      if (target.destroyed || isFull) return stop()
       if (target.write(chunk)) return
       source.pause()
       this.#blocked += 1

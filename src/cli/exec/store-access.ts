@@ -2,7 +2,6 @@
  * Runs directly on the store, beside a server or without one. Without one, this process also serves
  * the command's run token and publishes what belongs to its run.
  */
-import type { Delivery } from '../../domain/outbox/delivery.ts'
 import { claimRun } from '../../operations/claim-run.ts'
 import { localCaller } from '../../operations/caller.ts'
 import { cancelRun, completeRun, getRun, heartbeatRun, leaseRun } from '../../operations/runs.ts'
@@ -12,7 +11,7 @@ import { makeDatabaseFolder } from '../../settings/data-folder/folders.ts'
 import { describeDatabase } from '../../settings/describe-settings.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { RunDoor } from '../../run-door.ts'
-import type { Standalone } from '../../standalone.ts'
+import type { Standalone, Unpublished } from '../../standalone.ts'
 import type { IdempotencyKey } from '../../store.ts'
 import { storeFailure } from '../database/store-failure.ts'
 import { openExisting, refuseMemory } from '../operations/open-operations.ts'
@@ -102,15 +101,25 @@ function accessOn(
 function leftWords(
   { publishedBy }: Standalone,
   runId: string,
-  left: readonly Delivery[],
+  { left, refused }: Unpublished,
 ): readonly string[] {
   if (left.length === 0) return []
   const channels = [...new Set(left.map(({ channel }) => channel))].toSorted().join(', ')
   const what = `${left.length === 1 ? '1 delivery is' : `${left.length} deliveries are`} open`
+  if (refused !== null) return [`${what} (${channels}). ${refusedWords(refused)}`]
   const why =
     publishedBy === 'next-server'
       ? 'No server is active on this database and no GitHub credentials are set.'
       : 'GitHub did not accept everything in time.'
   const list = `holdfast deliveries list --run ${runId}`
   return [`${what} (${channels}). ${why} The next server publishes what is left: ${list}`]
+}
+
+function refusedWords({ identity, blockedReason }: NonNullable<Unpublished['refused']>): string {
+  const lift = `When that is fixed, run: holdfast budgets unblock ${identity}`
+  return blockedReason === 'not_installed'
+    ? `The GitHub App is not installed in this repository, so nothing can be published. ${lift}`
+    : 'GitHub refuses the credentials, or does not say whose they are, so nothing can be ' +
+        'published: Holdfast must know its own comments. The GITHUB_TOKEN that GitHub Actions ' +
+        `makes for a job cannot be used. Use a personal access token or a GitHub App. ${lift}`
 }

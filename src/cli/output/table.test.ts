@@ -35,6 +35,7 @@ function terminalOf(columns: number | null, colour = false) {
     watched: false,
     logStyle: 'json' as const,
     gone: new AbortController().signal,
+    lostAnswer: () => false,
   }
   return { terminal, lines: () => text.replace(/\n$/, '').split('\n') }
 }
