@@ -63,7 +63,7 @@ function runWith(node) {
   })
   child.on('error', function (error) {
     process.stderr.write('holdfast: ' + node + ' could not be started: ' + error.message + '\n')
-    process.exit(1)
+    process.exitCode = 1
   })
   child.on('exit', function (code, signal) {
     if (signal === null) process.exit(code)
@@ -85,7 +85,8 @@ if (isNewEnough(process.version)) {
   const node = findNode()
   if (node === undefined) {
     process.stderr.write(oldNodeText() + '\n')
-    process.exit(1)
+    process.exitCode = 1
+  } else {
+    runWith(node)
   }
-  runWith(node)
 }

@@ -4,6 +4,7 @@ import { isatty } from 'node:tty'
 import { systemClock } from '../clock.ts'
 import { systemRandom } from '../random.ts'
 import { systemScheduler } from '../scheduler.ts'
+import { finishOutput } from './finish-output.ts'
 import { runCommandLine } from './run-command-line.ts'
 import { streamTerminal } from './terminal.ts'
 import type { World } from './world.ts'
@@ -58,8 +59,21 @@ function realWorld(umask: number): World {
 export async function main(changed: Partial<World> = {}): Promise<never> {
   // Some parts create databases and secrets without choosing a file mode.
   const umask = process.umask(0o077)
-  const world = { ...realWorld(umask), ...changed }
+  const given = { ...realWorld(umask), ...changed }
+  let wasStopped = false
+  const world: World = {
+    ...given,
+    onStopSignal: (handler) =>
+      given.onStopSignal((signal) => {
+        wasStopped = true
+        handler(signal)
+      }),
+  }
   const exitCode = await runCommandLine(process.argv.slice(2), world)
+  // From here on, a signal ends the process at once.
+  for (const signal of stopSignals) process.removeAllListeners(signal)
+  const { stdout, stderr } = world.inherited
+  await finishOutput({ stdout, stderr, scheduler: world.scheduler, wasStopped })
   // If a server did not drain, its open connections would keep the process alive.
   process.exit(exitCode === 0 && world.terminal.lostAnswer() ? 1 : exitCode)
 }

@@ -44,7 +44,6 @@ export async function exec(
     throw error
   } finally {
     interruption.removeHandler()
-    await flush(world)
   }
 }
 
@@ -178,17 +177,4 @@ function appendSummary(path: string, summary: string): void {
   } catch {
     // The summary is stored with the run.
   }
-}
-
-/** The process ends right after this, and what is still in its pipes would be lost. */
-async function flush({ inherited: { stdout, stderr } }: World): Promise<void> {
-  const written = [stdout, stderr].map(
-    (stream) =>
-      new Promise<void>((resolve) => {
-        if (stream.destroyed) return resolve()
-        stream.once('close', resolve)
-        stream.write('', () => resolve())
-      }),
-  )
-  await Promise.all(written)
 }
