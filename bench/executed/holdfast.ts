@@ -13,6 +13,7 @@ import { connect, nodeSettings } from '../../src/connect.ts'
 import type { Engine } from '../../src/engine.ts'
 import { openNode } from '../../src/node.ts'
 import { openWork } from '../../src/open-work.ts'
+import { RunSecrets } from '../../src/texts/run-secrets.ts'
 import { loadSettings } from '../../src/settings/load-settings.ts'
 import { newPullRequest, useNumbersOf } from '../workload.ts'
 import { answerOrders, runFinished, wallTime } from './executor.ts'
@@ -24,7 +25,10 @@ const log = pino({ level: 'info' }, createWriteStream('/dev/null'))
 const flags = { databaseUrl, port: '0', ...(queueUrl !== 'none' && { queueUrl }) }
 const settings = await loadSettings({ flags, env: {}, cwd: import.meta.dirname })
 const { machine, store, engine, metrics } = await connect(settings, { log, version: 'bench' })
-const opened = await openWork(settings, { ...machine, store, log, github: null, url: () => '' })
+const opened = await openWork(settings, {
+  ...{ ...machine, store, log, github: null, url: () => '' },
+  runSecrets: new RunSecrets(),
+})
 const node = openNode({
   ...machine,
   ...nodeSettings(settings),
