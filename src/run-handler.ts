@@ -68,8 +68,8 @@ export interface RunContext {
   /** Octokit with a token for the run's repository, narrowed to the type's `permissions`. */
   readonly github: RunGitHub
   /**
-   * Aborts when the work has to stop: superseded, cancelled, lost, timed out, shutting down. What is
-   * returned after that does not count. It also aborts when the handler has returned or thrown.
+   * Aborts when the work has to stop: superseded, cancelled, lost, timed out, shutting down. What
+   * is returned after that does not count. It also aborts when the handler has returned or thrown.
    */
   readonly signal: AbortSignal
   /** Log lines with the run's id and type. */

@@ -61,7 +61,8 @@ export function warnOf(log: Log, thrown: unknown, about: object, message: string
 
 function copyOf(thrown: unknown): Error {
   const copy = new Error(textOf(thrown))
-  copy.name = readOr('Error', () => `${(thrown as Error).name}`)
+  const name: unknown = readOr(null, () => (thrown as Error).name)
+  copy.name = typeof name === 'string' ? name : 'Error'
   // With its causes. Getters are not called.
   copy.stack = readOr(copy.message, () => inspect(thrown, { depth: 4 }).slice(0, textMax))
   return copy
