@@ -11,6 +11,7 @@ import { openWork } from './open-work.ts'
 import { openRunDoor, type RunDoor } from './run-door.ts'
 import type { Environment } from './settings/environment.ts'
 import { executesRuns, type Settings } from './settings/settings.ts'
+import { RunSecrets } from './texts/run-secrets.ts'
 
 export interface WorkerApp {
   /** The run types that it executes. */
@@ -36,8 +37,9 @@ export async function composeWorker(
   const connected = await connect(settings, options)
   const { machine, store, engine, metrics, github } = connected
   let door: RunDoor | null = null
+  const runSecrets = new RunSecrets()
   const opened = await openWork(settings, {
-    ...{ ...options, ...machine, store, github },
+    ...{ ...options, ...machine, store, github, runSecrets },
     url: () => door?.url ?? '',
   })
   if (opened === null) throw nothingToExecute()
@@ -55,7 +57,8 @@ export async function composeWorker(
     types: [...work.types.keys()],
     async start() {
       await node.prepare()
-      door = await openRunDoor(settings, { ...options, ...machine, store, runs: node.runs, github })
+      const parts = { ...options, ...machine, store, runs: node.runs, github, runSecrets }
+      door = await openRunDoor(settings, parts)
       await node.start()
     },
     async close(graceMs = 0) {

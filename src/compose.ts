@@ -34,6 +34,7 @@ import { permissionsOf } from './settings/run-types/permissions.ts'
 import { publishRights } from './settings/run-types/publish-rights.ts'
 import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
+import { RunSecrets } from './texts/run-secrets.ts'
 
 export interface App {
   readonly store: Store
@@ -67,8 +68,9 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   const queueHealth = (): Promise<EngineHealth> => engine.health()
   const door = { url: '' }
   const publishTo = github ?? openSandbox({ ...machine, log, version })
+  const runSecrets = new RunSecrets()
   const work = await openWork(settings, {
-    ...{ ...options, ...machine, store, github: publishTo },
+    ...{ ...options, ...machine, store, github: publishTo, runSecrets },
     url: () => door.url,
   })
   const node = openNode({
@@ -83,6 +85,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   const http = openHttp(settings, options, {
     ...machine,
     ...{ store, log, metrics, github, metricsPage: metrics, stopping: stopping.signal },
+    runSecrets,
     queueHealth,
     runs: node.runs,
     intake: node.intake.intake,

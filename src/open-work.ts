@@ -20,6 +20,7 @@ import type { Environment } from './settings/environment.ts'
 import { publishRights } from './settings/run-types/publish-rights.ts'
 import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
+import type { RunSecrets } from './texts/run-secrets.ts'
 
 export interface OpenWorkOptions extends Machine {
   readonly store: Store
@@ -31,6 +32,8 @@ export interface OpenWorkOptions extends Machine {
   /** The environment that commands get their variables from. Default: none. */
   readonly env?: Environment
   readonly onStuck?: (type: string) => void
+  /** Shared with whatever receives what commands send. */
+  readonly runSecrets?: RunSecrets
 }
 
 export interface OpenedWork {

@@ -27,6 +27,7 @@ import { budgetLimits } from './settings/run-types/publishing-rules.ts'
 import { publishRights } from './settings/run-types/publish-rights.ts'
 import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
+import type { RunSecrets } from './texts/run-secrets.ts'
 
 const host = '127.0.0.1'
 
@@ -44,6 +45,8 @@ export interface RunDoorParts extends Machine {
   readonly version: string
   /** For GitHub tokens of runs. Null if this process does not reach GitHub. */
   readonly github: GitHubConnection | null
+  /** Of the commands that this process executes. */
+  readonly runSecrets?: RunSecrets
 }
 
 export async function openRunDoor(settings: Settings, parts: RunDoorParts): Promise<RunDoor> {

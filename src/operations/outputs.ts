@@ -10,6 +10,7 @@ import type { StatusBody, StatusReportedView } from '../contract/status-report.t
 import { InvalidInputError } from '../errors.ts'
 import { leaseHashToPublish } from './caller.ts'
 import { invalidValue } from './invalid-input.ts'
+import { type Mask, unchanged } from '../texts/run-secrets.ts'
 import { type WithId, operation } from './operation.ts'
 import type { OperationPorts } from './ports.ts'
 import { sealedOnce } from './sealed-answer.ts'
@@ -24,7 +25,11 @@ interface OwnOutput extends WithId {
 export const publishDelivery = operation(
   { scopes: ['operator', 'worker', 'run'], within: 'run' },
   async (
-    { store, publishRights: rightsOf }: Pick<OperationPorts, 'store' | 'publishRights'>,
+    {
+      store,
+      publishRights: rightsOf,
+      runSecrets,
+    }: Pick<OperationPorts, 'store' | 'publishRights' | 'runSecrets'>,
     caller,
     { id: runId, name, output }: OwnOutput,
   ): Promise<OwnDeliveryView> => {
@@ -36,7 +41,8 @@ export const publishDelivery = operation(
     }
     const { channel, lease_token: token, ...given } = output
     const leaseHash = leaseHashToPublish(caller, token)
-    const content = { ...parseContent(channel, given) }
+    const mask = runSecrets?.maskOf(leaseHash) ?? unchanged
+    const content = hideIn({ ...parseContent(channel, given) }, mask)
     const { actor } = caller
     const request = { runId, name, leaseHash, actor, rightsOf, channel, content }
     const { delivery, already } = await store.outbox.publish(request, null)
@@ -44,17 +50,42 @@ export const publishDelivery = operation(
   },
 )
 
+/** GitHub finds an output again by these, so no part of them can be hidden. */
+const publicNames = ['context', 'name', 'label']
+/** Words of the form, and places in files that GitHub has already. */
+const notTexts = ['form', 'event', 'state', 'status', 'conclusion', 'side', 'startSide', 'path']
+
+function hideIn<T extends object>(content: T, mask: Mask): T {
+  const hidden = Object.entries(content).map(([field, value]: [string, unknown]) => {
+    if (notTexts.includes(field)) return [field, value]
+    if (Array.isArray(value)) return [field, value.map((part: unknown) => hideInPart(part, mask))]
+    const shown = hideInPart(value, mask)
+    if (publicNames.includes(field) && shown !== value) {
+      throw new InvalidInputError('invalid_content', field, `${field} must not hold a secret`)
+    }
+    return [field, shown]
+  })
+  return Object.fromEntries(hidden) as T
+}
+
+function hideInPart(value: unknown, mask: Mask): unknown {
+  if (typeof value === 'string') return mask(value)
+  return typeof value === 'object' && value !== null ? hideIn(value, mask) : value
+}
+
 /** Says in one line how the work goes. It is shown where the run is shown. */
 export const reportRunStatus = operation(
   { scopes: ['operator', 'worker', 'run'], within: 'run' },
   async (
-    { store, random }: Pick<OperationPorts, 'store' | 'random'>,
+    { store, random, runSecrets }: Pick<OperationPorts, 'store' | 'random' | 'runSecrets'>,
     caller,
-    { id: runId, status: text, lease_token: token, idempotency_key: key }: WithId & StatusBody,
+    { id: runId, status, lease_token: token, idempotency_key: key }: WithId & StatusBody,
     { once = null },
   ): Promise<StatusReportedView> => {
     const { actor } = caller
-    const report = { runId, leaseHash: leaseHashToPublish(caller, token), actor, text }
+    const leaseHash = leaseHashToPublish(caller, token)
+    const text = (runSecrets?.maskOf(leaseHash) ?? unchanged)(status)
+    const report = { runId, leaseHash, actor, text }
     if (key === undefined) await store.runs.reportStatus(report, once)
     else {
       // The answer contains nothing that the store does not have, so the key is secret enough.

@@ -10,6 +10,7 @@ import type { CheckIsOurs } from '../outbox/is-ours.ts'
 import type { Random } from '../random.ts'
 import type { RunGitHubTokens } from '../runs/github-token.ts'
 import type { Runs } from '../runs/runs.ts'
+import type { RunSecrets } from '../texts/run-secrets.ts'
 import type { OutboxStore, Store, StorePart } from '../store.ts'
 
 export interface OperationPorts {
@@ -27,6 +28,8 @@ export interface OperationPorts {
   /** How much each identity may write. */
   readonly budgetLimits: BudgetLimits
   readonly random: Random
+  /** What the commands of this process must not show. */
+  readonly runSecrets?: RunSecrets
   /** The server examines itself; never rejects. */
   readonly doctor: () => Promise<Report>
 }

@@ -19,6 +19,7 @@ import { hashLeaseToken } from '../secrets.ts'
 import { isReadable, unreadable } from '../stored-json.ts'
 import { type Caller, heldLeaseHash, leaseTokenOf, limitsOf } from './caller.ts'
 import { emptyPage, givenFilters, pageOf } from './listing.ts'
+import { unchanged } from '../texts/run-secrets.ts'
 import { type WithId, operation } from './operation.ts'
 import type { OperationPorts } from './ports.ts'
 import { checkRun } from './reach.ts'
@@ -129,22 +130,16 @@ export const releaseRun = operation(
 export const completeRun = operation(
   { scopes: ['worker', 'run'], within: 'run' },
   async (
-    { runs, store }: Pick<OperationPorts, 'runs' | 'store'>,
+    { runs, store, runSecrets }: Pick<OperationPorts, 'runs' | 'store' | 'runSecrets'>,
     caller,
-    {
-      id: runId,
-      lease_token: token,
-      target_url: targetUrl,
-      error,
-      ...result
-    }: WithId & CompleteBody,
+    { id: runId, lease_token: token, outcome, verdict, ...texts }: WithId & CompleteBody,
     { once },
   ): Promise<RunView> => {
+    const leaseHash = heldLeaseHash(caller, token)
+    const mask = runSecrets?.maskOf(leaseHash) ?? unchanged
+    const { target_url: targetUrl, error, ...result } = mask(texts)
     const request = {
-      ...result,
-      runId,
-      leaseHash: heldLeaseHash(caller, token),
-      targetUrl,
+      ...{ ...result, outcome, verdict, runId, leaseHash, targetUrl },
       error: typeof error === 'string' ? { code: 'failed', text: error } : error,
     }
     return await runView(store, await runs.complete(request, caller.actor, once))

@@ -17,6 +17,7 @@ import { ConflictError, stepNotFound } from '../errors.ts'
 import { stepKey } from '../ids.ts'
 import type { StepAnswer } from '../store.ts'
 import { type Caller, heldLeaseHash } from './caller.ts'
+import { type Mask, unchanged } from '../texts/run-secrets.ts'
 import { type CallOptions, type WithId, operation } from './operation.ts'
 import type { OperationPorts } from './ports.ts'
 
@@ -25,7 +26,7 @@ interface NamedStep extends WithId {
   readonly name: string
 }
 
-type Ports = Pick<OperationPorts, 'runs' | 'store'>
+type Ports = Pick<OperationPorts, 'runs' | 'store' | 'runSecrets'>
 
 /** The steps of a round, without results. */
 export const listSteps = operation(
@@ -56,13 +57,13 @@ export const getStep = operation(
 export const actOnStep = operation(
   { scopes: ['worker', 'run'], within: 'run' },
   async (
-    { runs, store }: Ports,
+    { runs, store, runSecrets }: Ports,
     caller,
     { id: runId, name, body }: NamedStep & { readonly body: StepBody },
   ): Promise<StepAnswerView> => {
     const leaseHash = heldLeaseHash(caller, body.lease_token)
     const begunBefore = 'take_over' in body ? await store.steps.get(runId, name) : null
-    const action = actionOf(body, begunBefore)
+    const action = actionOf(body, begunBefore, runSecrets?.maskOf(leaseHash) ?? unchanged)
     const codeVersion = ('code_version' in body ? body.code_version : undefined) ?? null
     const start = { name, startId: body.start_id, codeVersion }
     const { actor } = caller
@@ -71,14 +72,17 @@ export const actOnStep = operation(
   },
 )
 
-/** `begunBefore`: what a take-over begins again. Unless it says otherwise, the policy stays. */
-function actionOf(body: StepBody, begunBefore: Step | null): StepAction {
+/**
+ * `begunBefore`: what a take-over begins again. Unless it says otherwise, the policy stays. An
+ * error is for people, so secrets are hidden in it. A result is for the run, and stays as it is.
+ */
+function actionOf(body: StepBody, begunBefore: Step | null, mask: Mask): StepAction {
   if ('state' in body) return { do: 'begin', policy: body.in_doubt ?? 'repeat' }
   if ('take_over' in body) {
     return { do: 'take-over', policy: body.in_doubt ?? begunBefore?.policy ?? 'repeat' }
   }
   if ('held' in body) return { do: 'hold' }
-  if ('error' in body) return { do: 'fail', ...errorOf(body.error) }
+  if ('error' in body) return { do: 'fail', ...errorOf(mask(body.error)) }
   const result = JSON.stringify(body.result)
   return 'confirmed' in body ? { do: 'confirm', result } : { do: 'record', result }
 }

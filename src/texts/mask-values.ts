@@ -19,6 +19,23 @@ export function maskFor(values: readonly string[]): (text: string) => string {
   return (text) => masked(text, patterns)
 }
 
+/** The same in every text of a JSON value: strings, names, and numbers that show a secret. */
+export function maskJson<T>(value: T, mask: (text: string) => string): T {
+  if (typeof value === 'string') return mask(value) as T
+  if (typeof value === 'number') {
+    const shown = mask(String(value))
+    return shown === String(value) ? value : (shown as T)
+  }
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    const parts: unknown = value.map((part: unknown) => maskJson(part, mask))
+    return parts as T
+  }
+  const entries: [string, unknown][] = Object.entries(value)
+  const parts = entries.map(([name, part]) => [mask(name), maskJson(part, mask)])
+  return Object.fromEntries(parts) as T
+}
+
 /** The longest text that may have to be replaced, in bytes. */
 export function longestValueBytes(values: readonly string[]): number {
   return patternsOf(values).reduce((max, one) => Math.max(max, Buffer.byteLength(one)), 0)

@@ -38,6 +38,7 @@ export default defineConfig({
       },
     },
     script: { ...shown, run: { command: ['sh', 'script.sh'], env: ['SOME_SECRET'] } },
+    sending: { run: { command: ['sh', 'sending.sh'], env: ['SOME_SECRET'] } },
     failing: { ...shown, run: { command: ['sh', 'failing.sh'], env: ['SOME_SECRET'] } },
     long: { ...shown, run: { command: ['sh', 'long.sh'] } },
     quick: { ...shown, run: { command: ['sh', 'long.sh'] }, timeoutMs: 1000 },
@@ -53,6 +54,25 @@ curl -sS --fail "$HOLDFAST_URL/v1/runs/$HOLDFAST_RUN_ID/status" \\
   -d '{"status":"half way"}' || exit 8
 echo '# Done' > "$HOLDFAST_SUMMARY_FILE"
 echo '{"pages": 3}' > "$HOLDFAST_RESULT_FILE"
+`
+
+/** Sends its secret in everything that it sends with its run token. */
+const sending = `
+send() {
+  curl -sS --fail -X "$1" "$HOLDFAST_URL/v1/runs/$HOLDFAST_RUN_ID/$2" -d "$3" \\
+    -H "authorization: Bearer $HOLDFAST_RUN_TOKEN" -H 'content-type: application/json' || exit 8
+}
+send POST status "{\\"status\\":\\"status $SOME_SECRET\\"}"
+body="note $SOME_SECRET"
+send PUT deliveries/note "{\\"channel\\":\\"github-comment\\",\\"body\\":\\"$body\\"}"
+for step in kept lost; do
+  send PUT steps/$step '{"state":"started","start_id":"s"}'
+done
+send PUT steps/kept "{\\"start_id\\":\\"s\\",\\"result\\":\\"$SOME_SECRET\\"}"
+send PUT steps/lost "{\\"start_id\\":\\"s\\",\\"error\\":\\"error $SOME_SECRET\\"}"
+text="text $SOME_SECRET"
+send POST complete "{\\"outcome\\":\\"failed\\",\\"summary\\":\\"$text\\",
+  \\"description\\":\\"$text\\",\\"result\\":[\\"$text\\"],\\"error\\":\\"$text\\"}"
 `
 
 /** Ignores SIGTERM, and has a child of its own. */
@@ -71,6 +91,7 @@ beforeEach(async () => {
   writeFileSync(join(data.folder, 'holdfast.config.ts'), config)
   writeFileSync(join(data.folder, 'script.sh'), script)
   writeFileSync(join(data.folder, 'failing.sh'), 'echo "token $SOME_SECRET"; exit 3')
+  writeFileSync(join(data.folder, 'sending.sh'), sending)
   writeFileSync(join(data.folder, 'long.sh'), long)
   server = await start()
 })
@@ -156,6 +177,24 @@ describe('a command', () => {
     const audit = await server.admin.get(`/v1/runs/${id}/audit`)
     expect(audit.text).toContain('run.command_ended')
     expect(text + audit.text).not.toContain('a-value-to-hide')
+  })
+
+  it('shows no secret in what it sends, and a step returns what it was given', async () => {
+    const shas = { base_sha: 'a'.repeat(40), head_sha: 'b'.repeat(40) }
+    const id = await claim('sending', { repo: 'acme/widgets', pr: 7, ...shas })
+    const run = await reaches(id, 'failed')
+    expect(run.body).toMatchObject({ summary: 'text ***', result: ['text ***'] })
+    expect(run.body.error).toEqual({ code: 'failed', text: 'text ***' })
+    const parts = ['audit', 'steps', 'steps/lost', 'why']
+    const shown = await Promise.all(parts.map((part) => server.admin.get(`/v1/runs/${id}/${part}`)))
+    const { body: list } = await server.admin.get(`/v1/deliveries?run=${id}`)
+    const deliveries = list.items as unknown as readonly { readonly id: string }[]
+    for (const one of deliveries) shown.push(await server.admin.get(`/v1/deliveries/${one.id}`))
+    const texts = [run, ...shown].map(({ text }) => text).join('\n')
+    for (const text of ['status ***', 'note ***', 'error ***']) expect(texts).toContain(text)
+    expect(texts).not.toContain('a-value-to-hide')
+    const kept = await server.admin.get(`/v1/runs/${id}/steps/kept`)
+    expect(kept.body).toMatchObject({ result: 'a-value-to-hide' })
   })
 
   it('is stopped by a cancel, with all its children (scenarios 61 and 64)', async () => {

@@ -3,9 +3,9 @@
  *
  * What must hold: no command outlives its lease or this process; the guard sees to that. Whatever
  * ends the run also ends the command: SIGTERM to its whole group, SIGKILL 5 s later. If the command
- * itself completed the run with its run token, it has 10 s to end by itself first. However short the
- * lease is, it does not shorten these times once the run has ended. How the command ended is audited
- * in every case.
+ * itself completed the run with its run token, it has 10 s to end by itself first. A short lease
+ * does not shorten these times once the run has ended. How the command ended is audited in every
+ * case.
  */
 import { runView } from '../../contract/run-view.ts'
 import type { Completion } from '../../domain/completion.ts'
@@ -21,6 +21,7 @@ import { killGraceMs, type CommandEnd, type Commands, type RunningCommand } from
 import { readResultFiles, type CommandResults } from './result-files.ts'
 import { makeRunFiles, removeRunFiles, type RunFiles } from './run-files.ts'
 import { parseStored } from '../../stored-json.ts'
+import type { RunSecrets } from '../../texts/run-secrets.ts'
 
 /** For a command that completed its own run. */
 const endMsAfterCompletion = 10_000
@@ -38,6 +39,8 @@ export interface CommandOptions {
   readonly folder: string
   /** The environment of this process, from which the listed variables are taken. */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** What the process that receives the command's requests hides in them. */
+  readonly runSecrets?: RunSecrets
   /** Where the command reaches the HTTP API. */
   readonly url: () => string
 }
@@ -81,6 +84,7 @@ async function execute(
   const access = { runId: run.id, runToken, url, mcpUrl: `${url}/mcp` }
   const { env, secrets } = commandEnvironment(options.env, config.env, access, files)
   await held.ensureLive()
+  options.runSecrets?.add(held.leaseHash, secrets)
   const running = options.commands.run({
     ...{ runId: run.id, command: config.command, cwd: options.folder, env, secrets },
     leaseMs: held.safeMs(),
@@ -90,6 +94,7 @@ async function execute(
   held.onRenewed(() => running.renew(held.safeMs()))
   stopWithRun(held, running, options.scheduler)
   const end = await running.ended
+  options.runSecrets?.ended(held.leaseHash)
   const results = await readResultFiles(files, secrets)
   await noteEnd(held, end, options)
   return workEnd(held, end, results)

@@ -25,10 +25,10 @@ import { guardFailureText, startFailureText } from './start-failure.ts'
 export const killGraceMs = 5000
 
 /**
- * How long after the SIGKILL of a stop the guard may take to say that the command has ended. It says
- * so after `killPatienceMs` at the latest. With the grace this must be less than the time that a
- * process has to stop its work at SIGTERM (`cutOffMs`): what a frozen guard did not kill, the node
- * has to kill before it exits.
+ * How long after the SIGKILL of a stop the guard may take to say that the command has ended. It
+ * says so after `killPatienceMs` at the latest. With the grace this must be less than the time
+ * that a process has to stop its work at SIGTERM (`cutOffMs`): what a frozen guard did not kill,
+ * the node has to kill before it exits.
  */
 const guardPatienceMs = killPatienceMs + 600
 

@@ -44,6 +44,14 @@ describe('what a command wrote', () => {
     expect(problem).toBeNull()
   })
 
+  test('has no number that is a secret, however many digits it has', async () => {
+    const long = '12345678901234567890123'
+    const files = folder()
+    writeFileSync(files.result, `{"pin":48151623,"list":[${long},7],"other":1.50}`)
+    const { result } = await readResultFiles(files, ['48151623', long])
+    expect(result).toEqual({ pin: '***', list: ['***', 7], other: 1.5 })
+  })
+
   test('is shown without the secrets in it', async () => {
     const files = folder()
     writeFileSync(files.summary, 'key: hunter2')

@@ -7,7 +7,7 @@
 import { constants } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
 import { summaryBytesMax } from '../../domain/completion.ts'
-import { maskFor } from '../../texts/mask-values.ts'
+import { maskFor, maskJson } from '../../texts/mask-values.ts'
 import type { RunFilePaths } from './run-files.ts'
 
 /** Of each file. */
@@ -101,7 +101,10 @@ const noResult: ParsedResult = { value: null, problem: null }
 
 function parseResult(text: string, mask: (text: string) => string): ParsedResult {
   try {
-    return { value: maskStrings(JSON.parse(text), mask), problem: null }
+    const parsed = JSON.parse(text, (_name, part: unknown, context?: NumberSource) =>
+      typeof part === 'number' ? maskNumber(part, context?.source, mask) : part,
+    ) as unknown
+    return { value: maskStored(parsed, mask), problem: null }
   } catch (error) {
     // Not the error's text, which quotes the file.
     const problem =
@@ -112,14 +115,26 @@ function parseResult(text: string, mask: (text: string) => string): ParsedResult
   }
 }
 
+/** What Node gives a reviver: the text of a number as it was written. */
+interface NumberSource {
+  readonly source?: string
+}
+
+/** A secret of many digits is read as another number, which still shows most of them. */
+function maskNumber(
+  value: number,
+  source: string | undefined,
+  mask: (text: string) => string,
+): unknown {
+  const text = source ?? String(value)
+  const shown = mask(text)
+  if (shown !== text) return shown
+  // `1e999` is read as Infinity and would be stored as null.
+  if (!Number.isFinite(value)) throw new RangeError()
+  return value
+}
+
 /** By way of JSON, which fails for what could not be stored anyway. */
-function maskStrings(value: unknown, mask: (text: string) => string): unknown {
-  const json = JSON.stringify(value, (_name, part: unknown) => {
-    if (typeof part === 'string') return mask(part)
-    // `1e999` is read as Infinity and would be stored as null.
-    if (typeof part === 'number' && !Number.isFinite(part)) throw new RangeError()
-    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part
-    return Object.fromEntries(Object.entries(part).map(([name, inner]) => [mask(name), inner]))
-  })
-  return JSON.parse(json) as unknown
+function maskStored(value: unknown, mask: (text: string) => string): unknown {
+  return JSON.parse(JSON.stringify(maskJson(value, mask))) as unknown
 }
