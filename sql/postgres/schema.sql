@@ -422,6 +422,7 @@ CREATE TABLE step (
   error_text text COLLATE "C",
   code_version text COLLATE "C",
   lease_hash text COLLATE "C" NOT NULL DEFAULT ''::text,
+  late_results text COLLATE "C" NOT NULL DEFAULT ''::text,
   CONSTRAINT step_pkey PRIMARY KEY (run_id, round, name),
   CONSTRAINT step_done_has_result CHECK (((result IS NOT NULL) = (state = 'done'::text))),
   CONSTRAINT step_ended_has_time CHECK (((ended_at IS NOT NULL) = (state = ANY (ARRAY['done'::text, 'failed'::text])))),

@@ -380,7 +380,7 @@ CREATE TABLE step (
   result TEXT,
   error_code TEXT,
   error_text TEXT,
-  code_version TEXT, lease_hash TEXT NOT NULL DEFAULT '',
+  code_version TEXT, lease_hash TEXT NOT NULL DEFAULT '', late_results TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (run_id, round, name),
   CONSTRAINT step_state_known CHECK (state IN ('started', 'done', 'failed', 'held', 'open')),
   CONSTRAINT step_policy_known CHECK (policy IN ('repeat', 'confirm', 'hold')),

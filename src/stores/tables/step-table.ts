@@ -1,5 +1,6 @@
 /** Table `step`. Every write is an upsert of whole rows that checks and raises `rev`. */
 import type { Step } from '../../domain/step.ts'
+import { hashSecret } from '../../secrets.ts'
 import { LostRace } from '../driver.ts'
 import { rowsToRead } from '../paging.ts'
 import type { Sql, Verb } from '../sql.ts'
@@ -121,6 +122,27 @@ export function* writeSteps(steps: readonly Step[]): Verb<Step[]> {
 
 function byKey(a: Step, b: Step): number {
   return stepMapKey(a) < stepMapKey(b) ? -1 : 1
+}
+
+/** So many late results of a step are told apart. */
+const lateResultsMax = 32
+const lateMarkLength = 16
+
+/**
+ * Remembers that this late result changed nothing. Answers whether it is the first time. A column
+ * of its own, which nothing else writes: `rev` stays, because the step is the same.
+ */
+export function* noteLateResult(
+  { runId, round, name }: StepName,
+  { startId, leaseHash }: Pick<StepBeginning, 'startId' | 'leaseHash'>,
+): Verb<boolean> {
+  const mark = hashSecret(`${leaseHash} ${startId}`).slice(0, lateMarkLength)
+  const length = lateResultsMax * (lateMarkLength + 1)
+  const noted = yield sql`UPDATE step
+    SET late_results = substr(${` ${mark}`} || late_results, 1, ${length})
+    WHERE run_id = ${runId} AND round = ${round} AND name = ${name}
+    AND late_results NOT LIKE ${`% ${mark}%`} RETURNING name`
+  return noted.length > 0
 }
 
 /** Late results of these leases do not count. The caller must have written the runs. */

@@ -160,6 +160,27 @@ export function lateResults(open: OpenStore): void {
     })
   })
 
+  it('that changes nothing is audited once, however often it is sent', async () => {
+    const run = make()
+    const { lost, next } = await run.inDoubt('model')
+    const { step } = await next.takeOver('model')
+    const lates = async () => (await run.audits()).filter((type) => type === 'step.late').length
+    for (let n = 0; n < 5; n++) await codeOf(lost.record('model', '5'))
+    await codeOf(lost.fail('model'))
+    expect(await lates()).toBe(1)
+    lost.choose('model', 'another beginning')
+    for (let n = 0; n < 5; n++) await codeOf(lost.record('model', '5'))
+    expect(await lates()).toBe(2)
+    expect(await run.step('model')).toEqual(step)
+    // Of the present holder, and after the end of the step.
+    const first = { ...next.request('model', { do: 'record', result: '1' }), startId: 'first' }
+    await next.record('model', '2')
+    for (let n = 0; n < 5; n++) {
+      expect(await world().store.steps.act(first)).toMatchObject({ reply: 'late' })
+    }
+    expect(await lates()).toBe(3)
+  })
+
   it('after a confirmation it changes nothing', async () => {
     const run = make()
     const { lost, next } = await run.inDoubt('model')

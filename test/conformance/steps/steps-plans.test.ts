@@ -12,6 +12,7 @@ import { raw } from '../../../src/stores/sql.ts'
 import {
   forgetLeases,
   listSteps,
+  noteLateResult,
   selectStep,
   selectStepBegunAs,
   selectStepsOfRound,
@@ -65,6 +66,10 @@ function statements(): [string, Sql][] {
       'a step by its start': selectStepBegunAs({
         ...{ runId: 'run_7', name: 'model', startId: 'start', leaseHash: 'hash' },
       }),
+      'a late result': noteLateResult(
+        { runId: 'run_7', round: 1, name: 'model' },
+        { startId: 'start', leaseHash: 'hash' },
+      ),
       'steps of a revoked lease': forgetLeases([{ runId: 'run_7', leaseHash: 'hash' }]),
       vitals: storeVitals(now),
     }),

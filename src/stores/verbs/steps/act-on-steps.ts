@@ -8,6 +8,7 @@
  * What must hold: a result that counts is stored even if its sender lost the run. So the loss is an
  * answer, not an error that would undo the write.
  */
+import type { AuditDraft } from '../../../domain/audit.ts'
 import type { LossCode } from '../../../domain/hold.ts'
 import type { Step, StepActor, StepDecision } from '../../../domain/step.ts'
 import { decideStep, isBy } from '../../../domain/step.ts'
@@ -16,10 +17,16 @@ import { runNotFound } from '../../../errors.ts'
 import type { StepAnswer, StepRequest } from '../../../store.ts'
 import type { BatchAnswer } from '../../sql-store/batcher.ts'
 import type { Verb } from '../../sql.ts'
-import { insertDecisions } from '../../tables/audit-table.ts'
+import { insertDecisions, type Decision } from '../../tables/audit-table.ts'
 import type { RunHold } from '../../tables/run-table.ts'
 import { selectHoldsUnchanged } from '../../tables/run-table.ts'
-import { selectStepBegunAs, selectSteps, stepMapKey, writeSteps } from '../../tables/step-table.ts'
+import {
+  noteLateResult,
+  selectStepBegunAs,
+  selectSteps,
+  stepMapKey,
+  writeSteps,
+} from '../../tables/step-table.ts'
 import type { VerbContext } from '../context.ts'
 import { knowsLease, lossError, lossOfLease } from '../runs/hold-run.ts'
 
@@ -133,12 +140,19 @@ function* storeDecided(
     return step === null || step === one.found ? [] : [{ one, step }]
   })
   const written = yield* writeSteps(changed.map(({ step }) => step))
-  const audits = decided.map(({ decision, run }) => ({
-    drafts: decision.audits,
-    causeId: run.fence,
-  }))
+  const audits: Decision[] = []
+  for (const one of decided) {
+    audits.push({ drafts: yield* auditsOf(one), causeId: one.run.fence })
+  }
   yield* insertDecisions(audits, context.now())
   return new Map(changed.flatMap(({ one }, i) => (written[i] ? [[one, written[i]]] : [])))
+}
+
+/** A late result that changed nothing is audited once, however often it is sent. */
+export function* auditsOf({ request, decision }: Decided): Verb<readonly AuditDraft[]> {
+  const { reply, step, audits } = decision
+  if (reply !== 'late' || step === null) return audits
+  return (yield* noteLateResult(step, request)) ? audits : []
 }
 
 export function answerOf(

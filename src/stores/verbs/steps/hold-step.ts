@@ -20,7 +20,14 @@ import { stepMapKey, writeSteps } from '../../tables/step-table.ts'
 import type { LockedRun, VerbContext } from '../context.ts'
 import { lockRun } from '../context.ts'
 import { announceAgain } from '../outbox/announce.ts'
-import { answerOf, type Asked, checkSender, decideAsked, findSteps } from './act-on-steps.ts'
+import {
+  answerOf,
+  type Asked,
+  auditsOf,
+  checkSender,
+  decideAsked,
+  findSteps,
+} from './act-on-steps.ts'
 
 /** The loss of a lease is an answer here, because the result of a lost holder may be stored. */
 export function* actAlone(
@@ -41,7 +48,7 @@ export function* actAlone(
   if (decided instanceof Error) return decided
   const { step, audits } = decided.decision
   if (step === null || step === found) {
-    yield* insertDecision(audits, run.fence, now)
+    yield* insertDecision(yield* auditsOf(decided), run.fence, now)
     return answerOf(decided, null)
   }
   const after = step.state === 'held' ? holdForPerson(run, now + heldStepMs) : goOn(run, step, now)

@@ -1,0 +1,2 @@
+-- Marks of late results that changed nothing, the newest first, so that each is audited once.
+ALTER TABLE step ADD COLUMN late_results TEXT COLLATE "C" NOT NULL DEFAULT '';
