@@ -12,11 +12,23 @@
 
 export const maskedText = '***'
 const lengthMin = 4
+/** Of the beginning of a value, at the end of a text that was cut off. */
+const beginningMin = 8
 
 /** For many texts with the same secrets. */
 export function maskFor(values: readonly string[]): (text: string) => string {
   const patterns = patternsOf(values)
   return (text) => masked(text, patterns)
+}
+
+/** The same for a text that may end in the middle of a value. */
+export function maskCutOffFor(values: readonly string[]): (text: string) => string {
+  const patterns = patternsOf(values)
+  return (text) => {
+    const lengths = patterns.map((pattern) => beginningAtEnd(pattern, text))
+    const longest = lengths.filter((length) => length >= beginningMin)
+    return masked(text, patterns, text.length - Math.max(0, ...longest))
+  }
 }
 
 /** The same in every text of a JSON value: strings, names, and numbers that show a secret. */
@@ -52,10 +64,12 @@ function spellings(text: string): string[] {
   return [JSON.stringify(text).slice(1, -1), encodeURIComponent(text.toWellFormed())]
 }
 
-function masked(text: string, patterns: readonly string[]): string {
+/** From `cutAt` on everything is replaced. */
+function masked(text: string, patterns: readonly string[], cutAt = text.length): string {
   const found = patterns
     .filter((pattern) => text.includes(pattern))
     .flatMap((pattern) => endsOf(pattern, text).map((end) => [end - pattern.length, end] as const))
+    .concat(cutAt < text.length ? [[cutAt, text.length]] : [])
     .toSorted(([one], [other]) => one - other)
   let shown = ''
   let done = 0
@@ -80,6 +94,17 @@ function endsOf(pattern: string, text: string): number[] {
     matched = shorter[matched - 1] ?? 0
   }
   return ends
+}
+
+/** How much of the pattern's beginning, but not all of it, the text ends with. */
+function beginningAtEnd(pattern: string, text: string): number {
+  const shorter = prefixLengths(pattern)
+  let matched = 0
+  for (let at = Math.max(0, text.length - pattern.length + 1); at < text.length; at += 1) {
+    while (matched > 0 && pattern[matched] !== text[at]) matched = shorter[matched - 1] ?? 0
+    if (pattern[matched] === text[at]) matched += 1
+  }
+  return matched
 }
 
 /** For each length: how much of the pattern's own start its end repeats. */

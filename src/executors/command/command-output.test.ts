@@ -19,6 +19,21 @@ test('colours, carriage returns and control characters are removed', () => {
   expect(outputOf(written).output).toBe('red 10%\n20%\nbell.\n')
 })
 
+test('a secret that the program did not finish is hidden, from eight characters on', () => {
+  const secret = 'correct-horse-battery-staple'
+  for (let length = 1; length < secret.length; length += 1) {
+    const begun = secret.slice(0, length)
+    const shown = length < 8 ? begun : '***'
+    expect(outputOf(`a ${secret} ${begun}`, [secret]).output).toBe(`a *** ${shown}`)
+    expect(outputOf(`${begun} b`, [secret]).output).toBe(`${begun} b`)
+  }
+})
+
+test('the longest of several unfinished secrets is hidden', () => {
+  const secrets = ['aaaaaaaaab', 'aaaaaaaaaaaaaaac']
+  expect(outputOf(`x${'a'.repeat(12)}`, secrets).output).toBe('x***')
+})
+
 test('bytes that are not UTF-8 are replaced', () => {
   expect(outputOf(Buffer.from([0x61, 0xff, 0x62])).output).toBe('a\ufffdb')
 })

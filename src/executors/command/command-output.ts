@@ -4,11 +4,12 @@
  *
  * What must hold: a secret that the cut goes through is not shown, and nothing after it is lost. So
  * more than 64 KB is kept (`tailBytes`) and secrets are hidden in all of it. Then what was kept in
- * addition is dropped, and with it what may be the end of a secret that nobody can recognise.
+ * addition is dropped, and with it what may be the end of a secret that nobody can recognise. A
+ * program may end in the middle of a secret: the beginning of one at the very end is hidden, too.
  */
 import { hideSecrets } from '../../texts/hide-secrets.ts'
 import { withoutInvisible } from '../../texts/invisible-text.ts'
-import { longestValueBytes, maskFor } from '../../texts/mask-values.ts'
+import { longestValueBytes, maskCutOffFor, maskFor } from '../../texts/mask-values.ts'
 
 export const outputBytesMax = 64 * 1024
 
@@ -35,11 +36,12 @@ export function commandOutput(
   cutOff: boolean,
   secrets: readonly string[],
 ): CommandOutput {
-  const mask = maskFor(secrets.map(plainText))
-  const hide = (bytes: Uint8Array): Buffer =>
+  const values = secrets.map(plainText)
+  const hide = (bytes: Uint8Array, mask: (text: string) => string): Buffer =>
     Buffer.from(hideSecrets(mask(plainText(new TextDecoder().decode(bytes)))))
-  const hidden = hide(tail)
-  const margin = cutOff ? hide(tail.subarray(0, marginOf(secrets))) : Buffer.alloc(0)
+  const hidden = hide(tail, maskCutOffFor(values))
+  const beforeEnd = tail.subarray(0, marginOf(secrets))
+  const margin = cutOff ? hide(beforeEnd, maskFor(values)) : Buffer.alloc(0)
   // Where a secret goes on behind the margin, the two differ from its first character on.
   const dropped = commonLength(margin, hidden)
   const start = characterStart(hidden, Math.max(dropped, hidden.length - outputBytesMax))
