@@ -4,9 +4,10 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, existsSync, mkdtempSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs'
+import { renameSync, rmdirSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { cutOffMs } from '../../src/cli/serve/until-stopped.ts'
@@ -18,6 +19,7 @@ import { killLeftOver } from '../../src/executors/command/kill-left-over.ts'
 import { executionMarks, readProcesses } from '../../src/executors/command/processes.ts'
 import { systemScheduler, type Scheduler } from '../../src/scheduler.ts'
 import { startChild, type Child } from '../chaos/child.ts'
+import { until } from '../scenarios/until.ts'
 import { seed, seeded } from '../seed.ts'
 import {
   execution,
@@ -71,6 +73,27 @@ describe('when the node', () => {
       expect(existsSync(folder)).toBe(false)
     },
   )
+
+  it('dies after a command has ended, its files are removed, and no others', async () => {
+    const folders = Array.from({ length: 3 }, () => mkdtempSync(join(tmpdir(), 'holdfast-run-')))
+    const [first, second, third] = folders.map((folder) => execution('mark own', { folder }))
+    const node = nodeOf(first!.request, second!.request, third!.request)
+    await Promise.all([first!, second!, third!].map(({ pidOf }) => pidOf('own')))
+    await node.report
+    // As if the node had removed one, and another node had made one under the same name.
+    const others = join(folders[0]!, '..', `${basename(folders[0]!)}-other`)
+    mkdirSync(others)
+    rmdirSync(folders[0]!)
+    renameSync(others, folders[0]!)
+    node.process.kill('SIGKILL')
+    await node.ended
+    await until(
+      async () => existsSync(folders[1]!) || existsSync(folders[2]!),
+      (areThere) => !areThere,
+    )
+    expect(existsSync(folders[0]!)).toBe(true)
+    rmdirSync(folders[0]!)
+  })
 
   it('exits without closing, nothing of its commands is left', async () => {
     const started = execution(family)

@@ -4,9 +4,10 @@
  * crashes or is killed.
  *
  * What must hold: when the node is gone, every process of every command is killed before the guard
- * ends. /proc is read once per look for all commands together, because that takes milliseconds.
+ * ends, and their files are removed, because a run token is in them. /proc is read once per look
+ * for all commands together, because that takes milliseconds.
  */
-import { rmSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import type { Clock } from '../../../clock.ts'
 import { delay, type Scheduler } from '../../../scheduler.ts'
 import { readProcesses } from '../processes.ts'
@@ -17,6 +18,8 @@ import type { FromGuard, ToGuard } from './messages.ts'
 
 const lookEveryMs = 200
 const lastLookEveryMs = 20
+/** Of folders that the node cannot remove either. */
+const foldersMax = 1000
 
 export interface GuardOptions {
   readonly clock: Clock
@@ -29,6 +32,11 @@ export interface GuardOptions {
 export class Guard {
   readonly #options: GuardOptions
   readonly #commands = new Map<number, GuardedCommand | WatchedCommand>()
+  /**
+   * Also of commands that have ended, until the node has removed them. With the number of each,
+   * so that a folder which another node made under the same name is left alone.
+   */
+  readonly #folders = new Map<string, number>()
   #nodeIsGone = false
   #looksAt: 'never' | 'soon' | 'later' = 'never'
   #cancelLook: () => void = () => undefined
@@ -42,11 +50,13 @@ export class Guard {
     switch (message.type) {
       case 'start': {
         const tools = { ...this.#options, lookSoon: () => this.#lookSoon() }
+        this.#noteFolder(message.folder)
         this.#commands.set(message.id, new GuardedCommand(message, tools))
         return
       }
       case 'watch': {
         const tools = { ...this.#options, lookSoon: () => this.#lookSoon() }
+        this.#noteFolder(message.folder)
         this.#commands.set(message.id, new WatchedCommand(message, tools))
         return this.#options.send({ type: 'watching', id: message.id })
       }
@@ -76,15 +86,22 @@ export class Guard {
   /** Kills everything. Resolves when nothing is left that can be killed. */
   async nodeGone(): Promise<void> {
     this.#nodeIsGone = true
-    const folders = [...this.#commands.values()].map(({ folder }) => folder)
     for (const command of this.#commands.values()) command.stop(0)
     while (this.#commands.size > 0) {
       this.#look()
       await delay(this.#options.scheduler, lastLookEveryMs)
     }
-    for (const folder of folders) {
-      if (folder !== null) rmSync(folder, { recursive: true, force: true })
+    for (const [folder, number] of this.#folders) removeFolder(folder, number)
+  }
+
+  #noteFolder(folder: string | null): void {
+    for (const [known, number] of this.#folders) {
+      if (numberOf(known) !== number) this.#folders.delete(known)
     }
+    const [oldest] = this.#folders.keys()
+    if (oldest !== undefined && this.#folders.size >= foldersMax) this.#folders.delete(oldest)
+    const number = folder === null ? null : numberOf(folder)
+    if (folder !== null && number !== null) this.#folders.set(folder, number)
   }
 
   /** The last act of a guard that ends for any other reason, such as a mistake in it. */
@@ -116,5 +133,23 @@ export class Guard {
       this.#commands.delete(command.id)
       this.#options.send({ type: 'gone', id: command.id })
     }
+  }
+}
+
+/** A command may have left something in it that cannot be removed. */
+function removeFolder(folder: string, number: number): void {
+  try {
+    if (numberOf(folder) === number) rmSync(folder, { recursive: true, force: true })
+  } catch {
+    // Nobody is left to be told. The other folders are removed all the same.
+  }
+}
+
+/** Null if it is not there, or out of reach. */
+function numberOf(folder: string): number | null {
+  try {
+    return statSync(folder).ino
+  } catch {
+    return null
   }
 }

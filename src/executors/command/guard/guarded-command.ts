@@ -201,10 +201,6 @@ export class GuardedCommand {
   get id(): number {
     return this.#start.id
   }
-
-  get folder(): string | null {
-    return this.#start.folder
-  }
 }
 
 function nothing(): void {

@@ -106,8 +106,4 @@ export class WatchedCommand {
   get id(): number {
     return this.#watch.id
   }
-
-  get folder(): string | null {
-    return this.#watch.folder
-  }
 }
