@@ -4,7 +4,8 @@
  * crashes or is killed.
  *
  * What must hold: when the node is gone, every process of every command is killed before the guard
- * ends, and their files are removed, because a run token is in them. /proc is read once per look for all commands together, because that takes milliseconds.
+ * ends, and their files are removed, because a run token is in them. /proc is read once per look
+ * for all commands together, because that takes milliseconds.
  */
 import { rmSync, statSync } from 'node:fs'
 import type { Clock } from '../../../clock.ts'
