@@ -69,7 +69,7 @@ describe('the exit code', () => {
     const { code, run } = await execute('echo "{" >$HOLDFAST_RESULT_FILE')
     expect(code).toBe(1)
     expect(run).toMatchObject({ state: 'failed', error: { code: 'bad_result_file' } })
-    const long = await execute('head -c 210000 /dev/zero | tr "\\0" x >$HOLDFAST_SUMMARY_FILE')
+    const long = await execute('head -c 270000 /dev/zero | tr "\\0" x >$HOLDFAST_SUMMARY_FILE')
     expect([long.code, long.run.error?.code]).toEqual([1, 'bad_result_file'])
   })
 
