@@ -50,10 +50,16 @@ function keepCompiledCode() {
   }
 }
 
+/** Says to the inner process that this file started it, over a channel that closes with us. */
+const innerMark = 'HOLDFAST_INNER_PROCESS'
+
 /** Runs this file again with `node`. Passes signals on to it, and ends as it ends. */
 function runWith(node) {
+  const env = Object.assign({}, process.env)
+  env[innerMark] = '1'
   const child = spawn(node, [fileURLToPath(import.meta.url)].concat(process.argv.slice(2)), {
-    stdio: 'inherit',
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: env,
   })
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
   signals.forEach(function (signal) {
@@ -74,7 +80,19 @@ function runWith(node) {
   })
 }
 
+/** SIGKILL to the process that started this one cannot be passed on: it is like a SIGTERM here. */
+function endWithStarter() {
+  const isInner = process.env[innerMark] !== undefined
+  delete process.env[innerMark]
+  if (!isInner || process.channel === undefined) return
+  process.on('disconnect', function () {
+    process.kill(process.pid, 'SIGTERM')
+  })
+  process.channel.unref()
+}
+
 if (isNewEnough(process.version)) {
+  endWithStarter()
   keepCompiledCode()
   // A clone runs the sources. A package runs what was built from them; index.mjs says why.
   const sources = join(root, 'src', 'cli', 'main.ts')

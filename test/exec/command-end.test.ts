@@ -75,7 +75,8 @@ describe('the exit code', () => {
 
   it('is 2 for a command line that is wrong, and nothing is claimed', async () => {
     const count = (await world.runs()).length
-    const missing = await world.run(['--repo', 'acme/widgets', '--pr', '5'], 'true')
+    const missing = await world.run(['--repo', 'acme/widgets', '--pr', '5', '--json'], 'true')
+    expect(answerOf(missing)).toMatchObject({ reason: 'wrong-usage', exit_code: 2 })
     expect([missing.code, missing.stderr]).toEqual([
       2,
       expect.stringContaining('--base, --head are missing'),

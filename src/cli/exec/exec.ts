@@ -22,10 +22,10 @@ export async function exec(
   parsed: Parsed,
   command: readonly string[],
 ): Promise<number> {
-  const work = wantedWork(parsed, world)
   const say = (words: string): void => printNote(world.terminal, `holdfast: ${words}\n`)
   const interruption = watchInterruption(world)
   try {
+    const work = wantedWork(parsed, world)
     const { access, leaseMs } = await openAccess(world, parsed, work)
     try {
       const wait = parsed['wait'] !== false

@@ -70,12 +70,19 @@ function readPayload(path: string): unknown {
     throw new UsageError(`${flag}: ${path} ${why}`, eventHint)
   }
   try {
-    return parsePayload(bytes)
+    return parsePayload(withoutMark(bytes))
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error
     throw new UsageError(`${flag}: ${path} is not JSON, or is nested too deep`, eventHint)
   }
 }
+
+/** Some editors and shells begin a UTF-8 file with a byte order mark. */
+function withoutMark(bytes: Buffer): Buffer {
+  return bytes.subarray(0, 3).equals(byteOrderMark) ? bytes.subarray(3) : bytes
+}
+
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
 
 /** Outside of GitHub Actions nobody says which event it is. */
 function guessedName(payload: unknown): string | null {

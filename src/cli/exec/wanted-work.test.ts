@@ -32,6 +32,10 @@ function fromEvent(payload: unknown, flags: object = {}, name?: string): unknown
   return sent({ fromGithubEvent: 'event.json', ...flags }, env)
 }
 
+it('an event file may begin with a byte order mark', () => {
+  expect(fromEvent(`\ufeff${JSON.stringify(synchronize)}`)).toEqual(fromEvent(synchronize))
+})
+
 describe('flags', () => {
   it('name a pull request', () => {
     expect(sent({ ...pull, input: '{"depth":2}', rerun: true })).toEqual({
