@@ -176,6 +176,9 @@ describe('a command', () => {
     expect(error).toEqual({ code: 'command_failed', text: 'exit code 3\ntoken ***' })
     const audit = await server.admin.get(`/v1/runs/${id}/audit`)
     expect(audit.text).toContain('run.command_ended')
+    const why = await server.admin.get(`/v1/runs/${id}/why`)
+    expect(why.text).toMatch(/The command of [^"]+ ended with exit code 3\./)
+    expect(why.text).not.toContain('after the run had ended')
     expect(text + audit.text).not.toContain('a-value-to-hide')
   })
 

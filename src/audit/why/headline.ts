@@ -27,6 +27,7 @@ import {
   claimDefaults,
   claimWords,
   failureOf,
+  firstLine,
   isClaimReason,
   ruleWords,
   startingReasons,
@@ -171,7 +172,7 @@ function cancelWords(run: Run, rows: readonly AuditRow[], tokenNames: Facts['tok
   return row === undefined ? '' : ` by ${actorWords(row.actor, tokenNames)}`
 }
 
-function skipWords({ errorCode, errorText }: Run): string {
+function skipWords({ errorCode, errorText, description, summary }: Run): string {
   if (errorCode === 'stale-event') return ', because a newer commit was known'
   if (errorCode === 'head-newer-than-comment') {
     return ', because its commit may be newer than the comment'
@@ -180,7 +181,8 @@ function skipWords({ errorCode, errorText }: Run): string {
   if (errorCode === 'skipped' && errorText !== null) {
     return `, because ${ruleWords(errorText)}`
   }
-  return errorText === null ? ' by its worker' : ` by its worker: ${quoted(errorText)}`
+  const text = errorText ?? description ?? firstLine(summary)
+  return text === null ? ' by its worker' : ` by its worker: ${quoted(text)}`
 }
 
 /** Without the full stop. */

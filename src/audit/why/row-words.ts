@@ -6,7 +6,7 @@ import type { AuditRow, AuditType } from '../../domain/audit.ts'
 import type { ClaimReason } from '../../domain/claim.ts'
 import { claimReasons } from '../../domain/claim.ts'
 import { permissionWords, type GitHubPermissions } from '../../domain/github-permissions.ts'
-import type { Run } from '../../domain/run.ts'
+import { activeStates, type Run } from '../../domain/run.ts'
 import { deliveryRowWords, type NamedDelivery } from './delivery-words.ts'
 import {
   atStart,
@@ -64,8 +64,7 @@ const words: Readonly<Record<OtherTypes, Words>> = {
   'run.leased': (row, { run }) => `${worker(row)} took ${name(row, run)}${tryOf(row)}`,
   'run.released': (row, { run }) =>
     `${worker(row)} gave ${name(row, run)} back; it waits for the next worker`,
-  'run.command_ended': (row, { run }) =>
-    `The command of ${name(row, run)} ended${exitWords(row)} after the run had ended`,
+  'run.command_ended': commandEnded,
   'run.dequeued': (row, { run }) =>
     `${name(row, run)} is next in line and waits for a worker${why(row)}`,
   'run.heartbeat_lost': (row, { run }) =>
@@ -131,9 +130,25 @@ const words: Readonly<Record<OtherTypes, Words>> = {
 const asked = (who: string | null): string => `${atStart(who ?? 'somebody')} asked for`
 const worker = (row: AuditRow): string => atStart(workerWords(textOf(row, 'worker')))
 
+function commandEnded(row: AuditRow, { run }: RowAbout): string {
+  const command = `The command of ${name(row, run)}`
+  if (textOf(row, 'failure') === 'not_started') {
+    // The failure of the run, in the next line, says what to do.
+    const [, why] = / could not be started: (.+?)(?:\. |\.?$)/.exec(textOf(row, 'text') ?? '') ?? []
+    return `${command} could not be started${why === undefined ? '' : `: ${cleanText(why)}`}`
+  }
+  const isLate = isEnded(textOf(row, 'run_state'))
+  return `${command} ended${exitWords(row)}${isLate ? ' after the run had ended' : ''}`
+}
+
+const isEnded = (state: string | null): boolean =>
+  state !== null && !activeStates.some((active) => active === state)
+
 function exitWords(row: AuditRow): string {
   const code = numberOf(row, 'exit_code')
-  return code === null ? '' : ` with exit code ${code}`
+  const signal = textOf(row, 'signal')
+  if (code !== null) return ` with exit code ${code}`
+  return signal === null ? '' : ` by the signal ${cleanText(signal, 20)}`
 }
 
 /** Why a webhook was missed, by the answer that GitHub recorded. */
@@ -278,7 +293,9 @@ function claimAbout(row: AuditRow, run: Run | null, who: string | null): ClaimAb
 function skipped(row: AuditRow, { run, who }: RowAbout): string {
   const reason = textOf(row, 'reason')
   if (reason === null) {
-    return `${atStart(who ?? 'its worker')} skipped ${name(row, run)}: nothing to do${tryOf(row)}`
+    const text = textOf(row, 'text') ?? firstLine(textOf(row, 'summary'))
+    const why = text === null ? 'nothing to do' : quoted(text)
+    return `${atStart(who ?? 'its worker')} skipped ${name(row, run)}${tryOf(row)}: ${why}`
   }
   if (reason === 'head-newer-than-comment') {
     return `Nothing was started for ${name(row, run)}: it may be newer than the comment`
@@ -310,7 +327,7 @@ function failure(row: AuditRow, run: Run | null): string {
   const round = numberOf(row, 'round')
   const isThisRound = run?.state === 'failed' && (round === null || run.round === round)
   const text = textOf(row, 'text') ?? (isThisRound ? run.errorText : null)
-  const summary = textOf(row, 'summary') ?? (isThisRound ? firstLine(run.summary) : null)
+  const summary = firstLine(textOf(row, 'summary') ?? (isThisRound ? run.summary : null))
   return failureWords(code, text ?? summary)
 }
 

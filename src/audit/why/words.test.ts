@@ -11,6 +11,7 @@ import { auditTypes } from '../../domain/audit.ts'
 import { claimReasons } from '../../domain/claim.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import type { Run } from '../../domain/run.ts'
+import { startFailureText } from '../../executors/command/start-failure.ts'
 import { givenUpReasons } from '../../intake/processor.ts'
 import { failedBecause } from '../delivery-reasons.ts'
 import { deliveryName, withRunTypes } from './delivery-words.ts'
@@ -34,6 +35,7 @@ const row = (over: Partial<AuditRow>): AuditRow => ({
 })
 
 const nobody = { run: null, delivery: null, who: null }
+const nope = { command: ['nope'], cwd: '/srv' }
 const noNames: ReadonlyMap<string, string> = new Map()
 
 it.each([
@@ -117,6 +119,36 @@ describe('every reason of the intake', () => {
     expect(becauseWords({ result: 'ignored', reason: 'draft' })).toBe('the pull request is a draft')
     expect(becauseWords({ result: 'ignored', reason: 'constructor' })).toMatch(/“constructor”/)
   })
+})
+
+it.each([
+  [{ exit_code: 0, run_state: 'running' }, 'ended with exit code 0'],
+  [{ exit_code: 0 }, 'ended with exit code 0'],
+  [{ exit_code: 3, run_state: 'cancelled' }, 'ended with exit code 3 after the run had ended'],
+  [{ exit_code: null, signal: 'SIGTERM' }, 'ended by the signal SIGTERM'],
+  [{ failure: 'not_started' }, 'could not be started'],
+  [
+    { failure: 'not_started', text: startFailureText({ code: 'ENOENT', hasFolder: true }, nope) },
+    'could not be started: "nope" was not found (folder /srv)',
+  ],
+  [
+    { failure: 'not_started', text: startFailureText({ code: 'ENOENT', hasFolder: false }, nope) },
+    'could not be started: there is no folder /srv',
+  ],
+])('a command whose end was noted as %o %s', (data, words) => {
+  expect(rowWords(row({ type: 'run.command_ended', data }), nobody)).toBe(
+    `The command of run run_1 ${words}`,
+  )
+})
+
+it.each([
+  [{ text: 'The pull request has newer commits' }, '“The pull request has newer commits”'],
+  [{ summary: 'Only docs' }, '“Only docs”'],
+  [{}, 'nothing to do'],
+])('a run that its worker skipped with %o has the reason', (data, words) => {
+  expect(rowWords(row({ type: 'run.skipped', data }), nobody)).toBe(
+    `Its worker skipped run run_1: ${words}`,
+  )
 })
 
 it.each([

@@ -2,7 +2,7 @@
  * Opens the operations on a server or on a database. A database is opened even while a server uses
  * it. A missing one is not created, because an empty list from a new file would mislead.
  */
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { deniedWords, isDenied } from '../../settings/data-folder/denied.ts'
 import { makeDatabaseFolder } from '../../settings/data-folder/folders.ts'
 import { options } from '../../settings/options/options.ts'
@@ -68,8 +68,9 @@ async function openOperations(
 }
 
 /**
- * Opens the store, even while a server uses it. `make`: a missing SQLite file is created.
- * `migrate`: an older schema is updated even while a server is active on it.
+ * Opens the store, even while a server uses it. `make`: a missing SQLite file is created, and the
+ * user is told so: it may be the wrong folder. `migrate`: an older schema is updated even while a
+ * server is active on it.
  */
 export async function openExisting(
   world: World,
@@ -79,12 +80,20 @@ export async function openExisting(
   const { database } = settings
   refuseMemory(settings)
   if (database.kind === 'sqlite' && !make) requireFile(database.path)
+  const isNew = database.kind === 'sqlite' && !existsSync(database.path)
   const { clock, random, scheduler } = world
   const options = { clock, random, scheduler, ...(migrate && { migrate: 'always' as const }) }
-  return await world.openStore(settings, options).catch((error: unknown) => {
+  const store = await world.openStore(settings, options).catch((error: unknown) => {
     throw storeFailure(error, settings, world.env)
   })
+  // `migrate` itself says that it creates one.
+  if (isNew && !migrate) printNote(world.terminal, newDatabaseText(database.path))
+  return store
 }
+
+const newDatabaseText = (path: string): string =>
+  `holdfast: This is the new database ${path}; no server has used it. If you want another one, ` +
+  'give --data-dir, --database-url or --url.\n'
 
 export function refuseMemory({ database }: Pick<Settings, 'database'>): void {
   if (database.kind !== 'sqlite' || database.path !== ':memory:') return

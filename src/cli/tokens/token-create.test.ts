@@ -7,6 +7,18 @@ import { FakeWorld } from '../../../test/cli/fake-world.ts'
 const create = (world: FakeWorld, ...argv: readonly string[]) =>
   world.run('token', 'create', ...argv)
 
+test('a database that is made for a token is named, because it may be the wrong one', async () => {
+  const world = new FakeWorld()
+  const path = join(world.cwd, 'data', 'holdfast.db')
+  const note = `holdfast: This is the new database ${path}; no server has used it.`
+  expect(await create(world, '--scope', 'read')).toBe(0)
+  expect(world.stderr.replaceAll('\n', ' ')).toContain(note)
+  world.stderr = ''
+  writeFileSync(path, '', { mode: 0o600 })
+  expect(await create(world, '--scope', 'read')).toBe(0)
+  expect(world.stderr).not.toContain('new database')
+})
+
 describe('the arguments of token create', () => {
   test.each(['admin', 'operator', 'worker', 'read', 'bot:telegram', `bot:a${'-'.repeat(31)}`])(
     'the scope %s is accepted',

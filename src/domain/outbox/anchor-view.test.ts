@@ -49,3 +49,12 @@ it('a comment that was stored before results were recorded can be read', () => {
   const past = view.past.map(({ resultPair: _pair, ...line }) => line)
   expect(resultPairsOf({ ...view, past })).toEqual([])
 })
+
+it('a comment of a skipped run shows its description, if there is no summary', () => {
+  const skipped = { state: 'skipped', errorText: null, description: 'newer commits' } as const
+  const reasonOf = (over: Partial<Run>) => viewAfter(runNo(1, { ...skipped, ...over })).errorText
+  expect(reasonOf({ summary: null })).toBe('newer commits')
+  expect(reasonOf({ summary: 'Only docs' })).toBeNull()
+  expect(reasonOf({ summary: null, errorText: 'a bot' })).toBe('a bot')
+  expect(reasonOf({ summary: null, state: 'succeeded' })).toBeNull()
+})

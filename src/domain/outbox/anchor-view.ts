@@ -94,13 +94,17 @@ export function anchorView(run: Run, before: AnchorView | null): AnchorView {
     finishedAt: run.finishedAt,
     summary: run.summary,
     errorCode: run.errorCode,
-    errorText: run.errorText,
+    errorText: run.errorText ?? skipText(run),
     targetUrl: run.targetUrl,
     reports: run.reports,
     phases: [],
     ...kept,
   }
 }
+
+/** Why its holder skipped it, if no summary says so. */
+const skipText = ({ state, summary, description }: Run): string | null =>
+  state === 'skipped' && (summary ?? '').trim() === '' ? description : null
 
 /** The commits that this view shows a result for; null while there is none. */
 function resultPairOf(view: AnchorView): string | null {

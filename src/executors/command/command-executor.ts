@@ -126,8 +126,9 @@ function hasEndedRun(reason: StopReason | null): boolean {
 }
 
 async function noteEnd(held: HeldRun, end: CommandEnd, options: CommandOptions): Promise<void> {
-  const { exitCode, signal, output, failure } = end
-  const data = { exit_code: exitCode, signal, failure, last_lines: lastLines(output) }
+  const { exitCode, signal, output, failure, failureText } = end
+  const text = failureText === null ? {} : { text: failureText }
+  const data = { exit_code: exitCode, signal, failure, ...text, last_lines: lastLines(output) }
   try {
     await options.store.runs.noteCommandEnd(held.run.id, held.actor, data)
   } catch (error) {

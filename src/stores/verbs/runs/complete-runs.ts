@@ -113,12 +113,14 @@ function notAskedForAudits(
 }
 
 /**
- * The holder's text about a failure, cut. It is audited because the next round removes it from the
- * run.
+ * Why it failed or was skipped in the holder's words, cut. It is audited because the next round
+ * removes it from the run.
  */
-function holderTextOf({ state, errorText, summary }: Run): { readonly [name: string]: string } {
-  if (state !== 'failed') return {}
-  if (errorText !== null) return { text: errorText.slice(0, auditTextMax) }
+function holderTextOf(run: Run): { readonly [name: string]: string } {
+  const { state, errorText, description, summary } = run
+  if (state !== 'failed' && state !== 'skipped') return {}
+  const text = errorText ?? (state === 'skipped' ? description : null)
+  if (text !== null) return { text: text.slice(0, auditTextMax) }
   const line = summary?.split('\n').find((one) => one.trim() !== '')
   return line === undefined ? {} : { summary: line.trim().slice(0, auditTextMax) }
 }

@@ -1,4 +1,7 @@
-/** Writes to the audit how the command of a run ended. The run itself is not changed. */
+/**
+ * Writes to the audit how the command of a run ended, and in which state the run was then. The run
+ * itself is not changed.
+ */
 import { runNotFound } from '../../../errors.ts'
 import type { Verb } from '../../sql.ts'
 import { insertAudit } from '../../tables/audit-table.ts'
@@ -13,5 +16,7 @@ export function* noteCommandEnd(
 ): Verb<void> {
   const run = yield* selectRun(runId)
   if (run === null) throw runNotFound(runId)
-  yield* insertAudit({ type: 'run.command_ended', actor, runId, data }, run.fence, context.now())
+  const noted = { ...data, run_state: run.state }
+  const audit = { type: 'run.command_ended', actor, runId, data: noted } as const
+  yield* insertAudit(audit, run.fence, context.now())
 }
