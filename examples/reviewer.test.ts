@@ -6,7 +6,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, readFileSync } from 'node:fs'
 import {
   createServer,
   type IncomingMessage,
@@ -18,9 +18,11 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { freePort } from '../test/free-port.ts'
 import { sha } from '../test/scenarios/client.ts'
 import { repo, ScenarioGitHub } from '../test/scenarios/scenario-github.ts'
 import { databases } from '../test/scenarios/server-data.ts'
+import { Server } from '../test/scenarios/server.ts'
 import { until } from '../test/scenarios/until.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -158,4 +160,42 @@ it('killed while it waits for the second answer, it pays for each answer once', 
   expect(github.github.reviews(repo, 7)).toHaveLength(1)
   expect(await github.runs(7)).toMatchObject([{ state: 'succeeded', attempt: 2, round: 1 }])
   await github.anchorSays(7, 'Remarks: 2')
+})
+
+it('shows what the guide promises, with the GitHub that stands in', async () => {
+  const guide = readFileSync(join(example, '../../docs/guides/executing.md'), 'utf8')
+  const exported = [...guide.matchAll(/\b(GITHUB_(?:TOKEN|WEBHOOK_SECRET))=(\S+)/g)]
+  const settings = Object.fromEntries(exported.map(([, name = '', value = '']) => [name, value]))
+  expect(Object.keys(settings)).toEqual(['GITHUB_TOKEN', 'GITHUB_WEBHOOK_SECRET'])
+  const data = await databases[0]!.makeData()
+  copyFileSync(join(example, 'holdfast.config.mts'), join(data.folder, 'holdfast.config.mts'))
+  const [port, serverPort] = [await freePort(), await freePort()]
+  const { PATH = '' } = process.env
+  const child = spawn(process.execPath, ['github.mts'], {
+    cwd: example,
+    env: { PATH, PORT: String(port), HOLDFAST_URL: `http://127.0.0.1:${serverPort}` },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let server: Server | null = null
+  try {
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+    const nextLine = async () => (await lines.next()).value as string
+    expect(await nextLine()).toBe(`github listening on http://127.0.0.1:${port}`)
+    server = await Server.start(
+      data,
+      { ...settings, GITHUB_API_URL: `http://127.0.0.1:${port}`, MODEL_URL: model.url },
+      String(serverPort),
+    )
+    expect(await nextLine()).toMatch(/^opened #\d+$/)
+    expect(await nextLine()).toMatch(/^status of #\d+: failure \(Not passed\)$/)
+    expect(await nextLine()).toMatch(/^review of #\d+: Remarks: 2, of which must be fixed: 1\.$/)
+    expect([await nextLine(), await nextLine()]).toEqual([
+      expect.stringContaining('src/start.ts:11'),
+      expect.stringContaining('src/start.ts:12'),
+    ])
+  } finally {
+    await server?.stop()
+    child.kill('SIGTERM')
+    await data.remove()
+  }
 })

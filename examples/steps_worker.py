@@ -12,7 +12,7 @@ import uuid
 
 import worker
 
-SERVICE_URL = os.environ["SERVICE_URL"]
+SERVICE_URL = worker.setting("SERVICE_URL", "the address of the service that its steps use")
 # The run belongs to another worker now, or it is over. Any other refusal fails the run.
 LOST = ("superseded", "cancelled", "ended", "lease_lost", "step_late")
 

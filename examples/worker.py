@@ -13,8 +13,17 @@ import urllib.error
 import urllib.request
 import uuid
 
-URL = os.environ["HOLDFAST_URL"]
-TOKEN = os.environ["HOLDFAST_TOKEN"]
+
+def setting(name, what):
+    """The value of a variable. Ends the program if it is not set."""
+    value = os.environ.get(name, "")
+    if value == "":
+        raise SystemExit(f"{name} is not set. Set it to {what}.")
+    return value
+
+
+URL = setting("HOLDFAST_URL", "the address of the server, such as http://127.0.0.1:8787")
+TOKEN = setting("HOLDFAST_TOKEN", "a token from: npx holdfast token create --scope worker")
 RUNS = int(os.environ.get("WORKER_RUNS", "0"))
 WAIT_MS = 20_000
 

@@ -1,7 +1,8 @@
 /**
  * A reviewer of pull requests. It reads the change, asks a model twice, and publishes one review
  * with comments on lines. If the process dies, an answer that was stored is not asked for again.
- * Start model.mts, and then `holdfast serve` in this folder.
+ * To try it without GitHub, start model.mts and github.mts as docs/guides/executing.md says. The
+ * sandbox is not enough: its GitHub does not know the commits of a webhook that you send yourself.
  */
 import { defineConfig, type RunContext } from 'holdfast'
 

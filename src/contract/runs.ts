@@ -258,7 +258,9 @@ export const lease = z
 
 export const claimed = z
   .strictObject({
-    should_process: z.boolean().describe('True: do the work. False: do nothing.'),
+    should_process: z
+      .boolean()
+      .describe('True: there is work; do it if you got a lease. False: do nothing.'),
     reason: z.enum(claimReasons).describe('Why, or why not.'),
     run_key: z.string().describe('What makes two claims the same work.'),
     superseded_run_keys: z.array(z.string()).describe('Keys of the runs that this one superseded.'),

@@ -15,9 +15,10 @@ export function addServeCommand(
       'Receives GitHub webhooks at /webhooks/github and makes one run of each. Serves the HTTP ' +
         'API, through which workers in any language claim, lease and finish runs. Executes the ' +
         'runs of types that the config file gives a function or a command. Shows progress and ' +
-        'results on GitHub. Logs to standard error: ' +
-        'readable on a terminal, JSON otherwise. Once ready, prints the address it listens on ' +
-        'to standard output. Stops cleanly on SIGTERM and SIGINT.',
+        'results on GitHub. Logs to standard error: readable on a terminal, otherwise a line of ' +
+        'JSON each. What it says at its start (mode, database, new secrets) is plain text in ' +
+        'both. Once ready, prints the address it listens on to standard output. Stops cleanly ' +
+        'on SIGTERM and SIGINT.',
     )
     .option('--no-work', 'execute no runs in this process')
   addSettingFlags(command)
