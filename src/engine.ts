@@ -15,8 +15,12 @@ export interface WakeUp {
 }
 
 export interface EngineListener {
-  /** A run of this type may be available. Resolves when a lease was tried. Never rejects. */
-  runAvailable(wakeUp: WakeUp): Promise<void>
+  /**
+   * A run of this type may be available. Never rejects. Resolves with `looked` if the store was
+   * then asked for runs of this type, as many as this process has slots for. So whatever was
+   * announced before the call needs no other look.
+   */
+  runAvailable(wakeUp: WakeUp): Promise<'looked' | undefined>
   /** These runs may have lost their holder (cancelled, superseded, ended): look. */
   runsLost(runIds: readonly string[]): void
 }

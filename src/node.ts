@@ -158,7 +158,8 @@ export function openNode(options: NodeOptions): HoldfastNode {
           : [...background, ...publishing]
       for (const loop of inOrder) loop.start()
       if (work !== null) work.start()
-      else engine.listen([], { runAvailable: () => Promise.resolve(), runsLost: runs.lost })
+      else
+        engine.listen([], { runAvailable: () => Promise.resolve(undefined), runsLost: runs.lost })
     },
     stopWork: async (graceMs) => (await work?.stop(graceMs)) ?? 0,
     async catchUpOnce() {

@@ -25,8 +25,7 @@ export function createEmbeddedEngine(scheduler: Scheduler): Engine {
     listen(types, given) {
       listener = given
       for (const type of types) {
-        const take = (wakeUp: WakeUp): Promise<void> | undefined => listener?.runAvailable(wakeUp)
-        lines.set(type, new Line(scheduler, take))
+        lines.set(type, new Line(scheduler, async (wakeUp) => listener?.runAvailable(wakeUp)))
       }
     },
     pause: (type) => lines.get(type)?.pause(),
@@ -48,16 +47,18 @@ export function createEmbeddedEngine(scheduler: Scheduler): Engine {
   }
 }
 
+type Take = EngineListener['runAvailable']
+
 /** The wake-ups of one type. */
 class Line {
   readonly #scheduler: Scheduler
-  readonly #take: (wakeUp: WakeUp) => Promise<void> | undefined
+  readonly #take: Take
   /** By run and fence, so that a doubled one waits once. */
   readonly #waiting = new Map<string, WakeUp>()
   #isPaused = false
   #isTaking = false
 
-  constructor(scheduler: Scheduler, take: (wakeUp: WakeUp) => Promise<void> | undefined) {
+  constructor(scheduler: Scheduler, take: Take) {
     this.#scheduler = scheduler
     this.#take = take
   }
@@ -91,7 +92,9 @@ class Line {
     for (const [key, wakeUp] of this.#waiting) {
       if (this.#isPaused) break
       this.#waiting.delete(key)
-      await this.#take(wakeUp)
+      const before = [...this.#waiting.keys()]
+      if ((await this.#take(wakeUp)) !== 'looked') continue
+      for (const covered of before) this.#waiting.delete(covered)
     }
     this.#isTaking = false
   }

@@ -84,7 +84,7 @@ export async function openEmbeddedStore(
     const onSwept: Parameters<typeof createSweeper>[0]['onSwept'] = (swept) => runs.runsEnded(swept)
     const sweeper = createSweeper({ store, scheduler, log, serves: false, onSwept })
     sweeper.start()
-    engine?.listen([], { runAvailable: () => Promise.resolve(), runsLost: runs.lost })
+    engine?.listen([], { runAvailable: () => Promise.resolve(undefined), runsLost: runs.lost })
     return {
       store,
       runs,

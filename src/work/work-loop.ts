@@ -70,6 +70,8 @@ class StoreWorkLoop implements WorkLoop {
   readonly #leased = new RecentMap<number>()
   /** Types whose runs are being leased now; true if there was another hint meanwhile. */
   readonly #leasing = new Map<string, boolean>()
+  /** When the store was last asked and had fewer runs of the type than there were free slots. */
+  readonly #emptiedAt = new Map<string, number>()
   readonly #poll: BackgroundLoop
   #isStopping = false
 
@@ -128,24 +130,31 @@ class StoreWorkLoop implements WorkLoop {
    * A run that this process leased since then needs no other lease. The leases that hints lead to
    * take as many runs as there are slots, so under load this is true of most wake-ups.
    */
-  async #wakeUp({ runId, fence, type }: WakeUp): Promise<void> {
+  async #wakeUp({ runId, fence, type }: WakeUp): Promise<'looked' | undefined> {
     const leasedAs = this.#leased.get(runId)
-    if (leasedAs === undefined || leasedAs <= fence) await this.#lease(type)
+    if (leasedAs !== undefined && leasedAs > fence) return undefined
+    return (await this.#lease(type)) ? 'looked' : undefined
   }
 
-  /** Resolves when a lease was tried after this call. Never rejects. */
-  async #lease(type: string): Promise<void> {
+  /** True if it asked the store after this call, and the store answered. Never rejects. */
+  async #lease(type: string): Promise<boolean> {
     if (this.#leasing.has(type)) {
       this.#leasing.set(type, true)
-      return
+      return false
     }
+    let answered: boolean
     do {
       this.#leasing.set(type, false)
-      await this.#fill(type).catch((error: unknown) => {
-        this.#options.log.warn({ err: error, type }, 'Could not lease runs; trying again')
-      })
+      answered = await this.#fill(type).then(
+        () => true,
+        (error: unknown) => {
+          this.#options.log.warn({ err: error, type }, 'Could not lease runs; trying again')
+          return false
+        },
+      )
     } while (this.#leasing.get(type) === true)
     this.#leasing.delete(type)
+    return answered
   }
 
   async #fill(type: string): Promise<void> {
@@ -164,7 +173,17 @@ class StoreWorkLoop implements WorkLoop {
     const count = hasExtra ? free + 1 : free
     const request = { worker, type, count, askedOnly, lastIfAsked: hasExtra }
     const leased = await runs.leaseMany(request, actorOf(worker))
+    if (leased.length < free) this.#emptiedAt.set(type, sentAt)
     return leased.map((one) => ({ one, sentAt }))
+  }
+
+  /**
+   * Just now there were more slots than runs. What became available since is announced, here or
+   * where it is found within the usual time, so a slot that becomes free is no reason to look.
+   */
+  #wasEmpty(type: string): boolean {
+    const at = this.#emptiedAt.get(type)
+    return at !== undefined && this.#options.clock.monotonicMs() - at < emptyMs
   }
 
   #do(type: string, slots: Slots, { one, sentAt }: { one: Leased; sentAt: number }): void {
@@ -190,13 +209,17 @@ class StoreWorkLoop implements WorkLoop {
     }).finally(() => {
       endRenewal?.()
       this.#inWork.delete(held)
+      const mayWait = slots.free === 0 || !this.#wasEmpty(type)
       giveBack()
       if (this.#isStopping) return
       this.#options.engine.resume(type)
-      void this.#lease(type)
+      if (mayWait) void this.#lease(type)
     })
     this.#inWork.set(held, done)
   }
 }
+
+/** With several processes most looks would find nothing. */
+const emptyMs = 100
 
 const actorOf = (worker: string): string => `executor:${worker}`

@@ -33,7 +33,9 @@ export function openBullmqEngine(options: BullmqOptions): Engine {
   const takers = new Map<string, Taker>()
   let listener: EngineListener | null = null
 
-  const take = async (wakeUp: WakeUp): Promise<void> => await listener?.runAvailable(wakeUp)
+  const take = async (wakeUp: WakeUp): Promise<void> => {
+    await listener?.runAvailable(wakeUp)
+  }
   const shownTypes = (): readonly string[] => [...new Set([...options.types, ...takers.keys()])]
 
   async function examine(): Promise<EngineHealth> {

@@ -8,20 +8,21 @@ export class TestListener implements EngineListener {
   /** How many wake-ups it is busy with now, and the most so far, by type. */
   readonly busy = new Map<string, number>()
   readonly busiest = new Map<string, number>()
-  #work: (wakeUp: WakeUp) => Promise<void>
+  #work: (wakeUp: WakeUp) => Promise<unknown>
 
-  constructor(work: (wakeUp: WakeUp) => Promise<void> = () => Promise.resolve()) {
+  constructor(work: (wakeUp: WakeUp) => Promise<unknown> = () => Promise.resolve()) {
     this.#work = work
   }
 
-  async runAvailable(wakeUp: WakeUp): Promise<void> {
+  async runAvailable(wakeUp: WakeUp): Promise<'looked' | undefined> {
     const { type } = wakeUp
     const busy = (this.busy.get(type) ?? 0) + 1
     this.busy.set(type, busy)
     this.busiest.set(type, Math.max(busy, this.busiest.get(type) ?? 0))
     this.wakeUps.push(wakeUp)
-    await this.#work(wakeUp)
+    const looked = await this.#work(wakeUp)
     this.busy.set(type, (this.busy.get(type) ?? 0) - 1)
+    return looked === 'looked' ? looked : undefined
   }
 
   runsLost(runIds: readonly string[]): void {

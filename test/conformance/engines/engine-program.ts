@@ -18,6 +18,7 @@ engine.listen(types, {
   runAvailable: async ({ runId }) => {
     console.log(`heard ${runId}`)
     if (isStuck) await new Promise<never>(() => undefined)
+    return undefined
   },
   runsLost: (runIds) => {
     if (runIds.every((id) => id.length < 100)) console.log(`lost ${runIds.join(',')}`)

@@ -12,7 +12,7 @@ export async function printLatency(name: string, engine: Engine, listener: TestL
     const heard = Promise.withResolvers<number>()
     listener.runAvailable = async (given) => {
       heard.resolve(performance.now())
-      await hear(given)
+      return await hear(given)
     }
     const began = performance.now()
     engine.announce([wakeUp(`run_${at}`)])

@@ -95,7 +95,7 @@ function afterWakeUps(
     ...listener,
     runAvailable: async (wakeUp) => {
       woken.add(wakeUp.runId)
-      await listener.runAvailable(wakeUp)
+      return await listener.runAvailable(wakeUp)
     },
   })
   return {
