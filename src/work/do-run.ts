@@ -72,7 +72,7 @@ async function stuckAfterStop(
   { scheduler, onStuck, log }: DoRunOptions,
 ): Promise<WorkEnd> {
   const settled = new AbortController()
-  void work.finally(() => settled.abort()).catch(() => undefined)
+  void work.finally(() => settled.abort(null)).catch(() => undefined)
   await aborted(held.signal, settled.signal)
   await delay(scheduler, stopMsMax, settled.signal)
   if (!settled.signal.aborted) {
