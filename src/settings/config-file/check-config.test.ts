@@ -193,7 +193,7 @@ describe('what it says', () => {
     ],
     [
       "{ runs: { review: { run: { command: 'make' } } } }",
-      'runs.review.run.command is "make" but must be a list',
+      "runs.review.run.command is \"make\" but must be a list, such as ['node', 'build.mjs']",
     ],
     [
       "{ runs: { review: { run: { comand: ['a'] } } } }",
