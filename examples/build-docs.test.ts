@@ -96,6 +96,7 @@ it('has nothing to do without pages, and says when it fails', async () => {
   rmSync(inFolder('docs/start.md'))
   expect(await ended(await push('one'))).toMatchObject({ state: 'skipped' })
   writeFileSync(inFolder('docs/start.md'), '# Start\n')
+  expect((await ended(await push('three'))).summary).toMatch(/^Built 1 page of /)
   writeFileSync(inFolder('build.sh'), 'echo no compiler; exit 3\n')
   expect(await ended(await push('two'))).toMatchObject({
     state: 'failed',

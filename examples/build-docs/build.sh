@@ -30,8 +30,9 @@ for source in docs/*.md; do
   } >"$page"
   pages=$((pages + 1))
 done
-report "built $pages pages"
+built="$pages page$([ "$pages" -eq 1 ] || echo s)"
+report "built $built"
 
 # For people, in Markdown, and for programs, in JSON.
-printf 'Built %s pages of `%.7s`.\n' "$pages" "$commit" >"$HOLDFAST_SUMMARY_FILE"
+printf 'Built %s of `%.7s`.\n' "$built" "$commit" >"$HOLDFAST_SUMMARY_FILE"
 printf '{"pages": %s, "commit": "%s"}\n' "$pages" "$commit" >"$HOLDFAST_RESULT_FILE"

@@ -32,7 +32,10 @@ export const tokenBody = z
         z
           .string()
           .toLowerCase()
-          .regex(repositoryPattern, 'must be OWNER/NAME or a start of names like OWNER/*'),
+          .regex(
+            repositoryPattern,
+            'must be OWNER/NAME, or OWNER/* for all names that begin like this',
+          ),
       )
       .min(1, 'must name a repository; leave it out for all')
       .max(100, 'must be at most 100 repositories')

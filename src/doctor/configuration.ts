@@ -1,6 +1,7 @@
 /** Checks of the settings: the config file, the mode, the public address, the secrets. */
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import { secretLengthMin } from '../settings/options/option.ts'
+import { missingAdminTokenHint } from '../settings/data-folder/server-secrets.ts'
 import { options } from '../settings/options/options.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { SettingsError } from '../settings/settings-error.ts'
@@ -49,7 +50,7 @@ export function checkPublicUrl({ publicUrl }: Settings): readonly Finding[] {
 }
 
 /** The token that a first start makes is checked with the data folder. */
-export function checkAdminToken({ adminToken, database }: Settings): readonly Finding[] {
+export function checkAdminToken({ adminToken, database, dataDir }: Settings): readonly Finding[] {
   const { env } = options.adminToken
   if (adminToken === null) {
     if (database.kind === 'sqlite') return []
@@ -57,7 +58,7 @@ export function checkAdminToken({ adminToken, database }: Settings): readonly Fi
       problem(
         'admin_token',
         `${env} is not set. With PostgreSQL a server does not start without it.`,
-        'All servers of one database need the same token. Make one: openssl rand -base64 32',
+        `All servers of one database need the same token. ${missingAdminTokenHint(dataDir)}`,
       ),
     ]
   }

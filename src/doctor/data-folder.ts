@@ -62,7 +62,7 @@ export async function checkSecretFiles({ dataDir }: Settings): Promise<readonly 
       const path = join(dataDir, name)
       const mode = await unlessDenied(modeOf(path))
       if (mode === null) return []
-      const check = name.replace('-', '_')
+      const check = `${name.replace('-', '_')}_file`
       if (isClosed(mode)) return [fine(check, `Only this user can read ${path}`)]
       const open = `${path} has mode ${modeText(mode)}, so others can read the secret in it.`
       return [problem(check, open, `chmod 600 ${path}; replace it if others use this machine.`)]

@@ -197,6 +197,17 @@ describe('configuration', () => {
     expect(levels['admin_token']).toBe(level)
   })
 
+  test('after a move names the file of the admin token that is in use', async () => {
+    const env = { HOLDFAST_DATABASE_URL: 'postgres://db.test/x' }
+    expect((await findings({ env })).of('admin_token')?.remedy).toContain('openssl rand')
+    const path = join(cwd, 'data', 'admin-token')
+    writeFileSync(path, 'secret', { mode: 0o600 })
+    const { of, levels } = await findings({ env })
+    expect(of('admin_token')?.remedy).toContain(`HOLDFAST_ADMIN_TOKEN_FILE=${path}`)
+    expect(of('admin_token')?.remedy).not.toContain('openssl')
+    expect([levels['admin_token'], levels['admin_token_file']]).toEqual(['problem', 'ok'])
+  })
+
   test.each([
     [{}, undefined],
     [{ GITHUB_WEBHOOK_SECRET: 'short' }, 'problem'],
@@ -228,14 +239,14 @@ describe('files', () => {
     chmodSync(token, 0o644)
     chmodSync(join(cwd, 'data'), 0o755)
     const { of } = await findings()
-    expect(of('admin_token')).toMatchObject({ level: 'problem' })
-    expect(of('admin_token')?.remedy).toContain(`chmod 600 ${token}`)
+    expect(of('admin_token_file')).toMatchObject({ level: 'problem' })
+    expect(of('admin_token_file')?.remedy).toContain(`chmod 600 ${token}`)
     expect(of('data_folder')).toMatchObject({ level: 'problem' })
     expect(of('data_folder')?.remedy).toContain('chmod 700')
     chmodSync(join(cwd, 'data'), 0o1777)
     expect((await findings()).of('data_folder')?.remedy).toContain('in a folder of its own')
     chmodSync(token, 0o600)
-    expect((await findings()).levels['admin_token']).toBe('ok')
+    expect((await findings()).levels['admin_token_file']).toBe('ok')
   })
 
   test('of a database elsewhere that a server would refuse come with the remedy', async () => {

@@ -7,7 +7,7 @@ import { leaseTokenOf, limitsOf } from './caller.ts'
 import { invalidValue } from './invalid-input.ts'
 import { operation } from './operation.ts'
 import type { OperationPorts } from './ports.ts'
-import { outsideLimits, type ReachStore } from './reach.ts'
+import { namesNoRepository, outsideLimits, type ReachStore } from './reach.ts'
 
 export const claimRun = operation(
   { scopes: ['worker'], within: 'itself' },
@@ -75,6 +75,9 @@ async function claimWithin(
   const name = repo?.toLowerCase()
   const stored = name === undefined ? null : await store.repositories.getByName(name)
   const place = name === undefined ? null : (stored ?? { id: null, name })
+  if (repo === undefined && limits.repositories !== null && reachesType(limits, type)) {
+    throw namesNoRepository(limits)
+  }
   if (!reachesType(limits, type) || !reachesRepository(limits, place)) {
     const where = repo === undefined ? '' : ` in ${repo}`
     throw outsideLimits(limits, `a run of the type ${type}${where}`)

@@ -36,7 +36,7 @@ export const publishDelivery = operation(
     if (reservedNames.includes(name)) {
       throw invalidValue(
         'name',
-        'is what Holdfast itself publishes for every run; use another name',
+        `is ${JSON.stringify(name)}, which Holdfast itself publishes for every run. Use another name`,
       )
     }
     const { channel, lease_token: token, ...given } = output

@@ -7,6 +7,7 @@
  */
 import type { Run } from '../domain/run.ts'
 import {
+  isNameStart,
   limitWords,
   reachesRepository,
   reachesType,
@@ -106,6 +107,20 @@ export function outsideLimits(limits: TokenLimits, what: string): ForbiddenError
     hint:
       'An admin makes another: ' +
       'holdfast token create --scope SCOPE --repo OWNER/NAME --type TYPE.',
+  })
+}
+
+/** A job without a repository, from a token that is limited to repositories. */
+export function namesNoRepository(limits: TokenLimits): ForbiddenError {
+  const { repositories } = limits
+  const [only, ...more] = repositories ?? []
+  const isOne = only !== undefined && more.length === 0 && !isNameStart(only.pattern)
+  const repo = isOne ? only.pattern : 'OWNER/NAME'
+  const message =
+    `This token is limited to ${limitWords({ repositories, types: null })}, and this job names ` +
+    'no repository.'
+  return new ForbiddenError('outside_token_limits', message, {
+    hint: `Name it: --repo ${repo} (over HTTP: "repo": "${repo}").`,
   })
 }
 

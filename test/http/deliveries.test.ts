@@ -174,7 +174,7 @@ describe('an output of the run', () => {
   test.each(['anchor', 'status', 'check'])('cannot be called %s', async (name) => {
     expect(problemOf(await publish(name, comment))).toMatchObject({
       status: 422,
-      errors: [{ field: 'name' }],
+      errors: [{ field: 'name', message: expect.stringContaining(`"${name}", which Holdfast`) }],
     })
     expect(fakes.changes).toEqual([])
   })

@@ -82,7 +82,10 @@ describe('a decision', () => {
       status: 422,
       code: 'idempotency_key_reused',
     })
-    expect(problemOf(await decide('repeat'))).toMatchObject({ status: 409, code: 'step_not_held' })
+    expect(problemOf(await decide('repeat'))).toMatchObject({
+      ...{ status: 409, code: 'step_not_held' },
+      detail: expect.stringContaining('only a held step can be decided'),
+    })
   })
 
   test('about an unknown step is 404, and about a run that has ended 409', async () => {

@@ -97,6 +97,19 @@ describe('a limited token', () => {
     expect(it.fakes.changes).toEqual([])
   })
 
+  test.each([
+    [own.pattern, own.pattern],
+    ['acme/*', 'OWNER/NAME'],
+  ])('for the repository %s is told that a job names none', async (pattern, named) => {
+    const limits = { repositories: [{ ...own, pattern }], types: ['docs'] }
+    const job = { type: 'docs', key: 'site' }
+    const { detail, hint } = problemOf(await call('POST', '/v1/runs', token('worker', limits), job))
+    expect(`${detail} ${String(hint)}`).toBe(
+      `This token is limited to the repository ${pattern}, and this job names no repository. ` +
+        `Name it: --repo ${named} (over HTTP: "repo": "${named}").`,
+    )
+  })
+
   test('is refused before its body is read', async () => {
     it.fakes.subjectScope = 'rep_1'
     const worker = token('worker', { repositories: [foreign] })

@@ -35,6 +35,7 @@ const begunBy = ({ data }: AuditRow): string =>
 const outdated: Readonly<Record<string, string>> = {
   started: 'another worker had begun it again',
   open: 'a person had decided to repeat it',
+  done: 'it was done already',
 }
 
 function lateWords(row: AuditRow, { run }: StepAbout): string {

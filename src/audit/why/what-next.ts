@@ -9,7 +9,7 @@ import { isOpen, waitOf } from '../../domain/outbox/delivery.ts'
 import { unverifiedMarker } from '../../domain/outbox/protocol/after-look.ts'
 import type { Run } from '../../domain/run.ts'
 import { furtherLeases, isActive } from '../../domain/run.ts'
-import { isServedRecently } from '../../domain/served.ts'
+import { isActive as isServerActive, isServedRecently } from '../../domain/served.ts'
 import { heldStepChoices } from '../held-step.ts'
 import { lastHolder, rerunOfCaller } from '../last-holder.ts'
 import type { Awaited } from './delivery-state.ts'
@@ -18,7 +18,7 @@ import { deliveryName } from './delivery-words.ts'
 import type { Facts, SubjectFacts } from './facts.ts'
 import { decisiveWebhook } from './facts.ts'
 import { holderWords } from './headline.ts'
-import { cleanText, runWords, typeWords } from './names.ts'
+import { cleanText, runWords, timeWords, typeWords } from './names.ts'
 import { decisionWords } from './held-step-words.ts'
 import type { WebhookReason } from './webhook-words.ts'
 import { eventOfEntry, eventWords, reasonOf } from './webhook-words.ts'
@@ -286,7 +286,16 @@ function deliveryActions(facts: Facts): Action[] {
     return waitOf(delivery, now) === 'budget' ? budgetActions(delivery, facts) : []
   })
   if (isNeverServed(facts)) return [startFirstServer]
-  return isUnserved ? [startServer, ...ofEach] : ofEach
+  if (isUnserved) return [startServer, ...ofEach]
+  return [...serverForRuns(facts), ...ofEach]
+}
+
+/** A program without a server has no time here, and may be doing the work itself. */
+function serverForRuns({ subjects, now, servedAt }: Facts): readonly Action[] {
+  const hasActive = subjects.some(({ run }) => run !== null && isActive(run))
+  if (!hasActive || servedAt === null || isServerActive(servedAt, now)) return []
+  const text = `Start a server: none was active on this database since ${timeWords(servedAt, now)}`
+  return [{ text, command: 'holdfast serve' }]
 }
 
 /** The library asks once, when it opens the database, whether a server publishes. */

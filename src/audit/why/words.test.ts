@@ -141,6 +141,13 @@ it.each([
   )
 })
 
+it('a result of a step that was done already came too late because of that', () => {
+  const late = row({ type: 'step.late', data: { step: 'model', state: 'done', counted: false } })
+  expect(rowWords(late, nobody)).toBe(
+    'A result of step “model” came too late and changed nothing, because it was done already',
+  )
+})
+
 it.each([
   [{ text: 'The pull request has newer commits' }, '“The pull request has newer commits”'],
   [{ summary: 'Only docs' }, '“Only docs”'],

@@ -104,7 +104,10 @@ describe('wrong usage has its own exit code', () => {
   test.each([
     [['move'], '--to is missing'],
     [['move', '--to', 'sqlite:other.db'], '--to names a SQLite file'],
-    [['move', '--to', 'mysql://hunter2@db/x'], '--to is not the address of a database'],
+    [
+      ['move', '--to', 'mysql://hunter2@db/x'],
+      '--to is not the address of a PostgreSQL database. A store is moved',
+    ],
     [['move', '--to', to, '--database-url', to], 'only a SQLite store can be moved'],
     [['move', '--to', to, '--database-url', 'sqlite::memory:'], 'A database in memory'],
   ])('%s', async (argv, text) => {

@@ -68,9 +68,11 @@ Examples:
 function targetOf(text: string): string {
   const parsed = options.databaseUrl.kind.fromText.safeParse(text)
   if (parsed.success && parsed.data.kind === 'postgres') return parsed.data.url
-  const given = parsed.success ? 'names a SQLite file' : 'is not the address of a database'
+  const given = parsed.success
+    ? 'names a SQLite file'
+    : 'is not the address of a PostgreSQL database'
   throw new UsageError(
-    `--to ${given}, but a store is moved to PostgreSQL`,
+    `--to ${given}. A store is moved to PostgreSQL only`,
     'Give the address of an empty database: --to postgres://USER@HOST/NAME',
   )
 }

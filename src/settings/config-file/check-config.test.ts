@@ -193,7 +193,7 @@ describe('what it says', () => {
     ],
     [
       "{ runs: { review: { run: { command: 'make' } } } }",
-      'runs.review.run.command is "make" but must be a list',
+      "runs.review.run.command is \"make\" but must be a list, such as ['node', 'build.mjs']",
     ],
     [
       "{ runs: { review: { run: { comand: ['a'] } } } }",
@@ -277,6 +277,21 @@ describe('what it says', () => {
     const { message } = await errorOf(loadText(`export default { runs: { ${types} } }`))
     expect(message).toContain('runs.b.status.context is')
     expect(message).toContain('which runs.a has too')
+    expect(message).not.toContain('reserved')
+  })
+
+  test.each([
+    ["docs: { status: { context: 'holdfast/review' } }", 'review'],
+    ["docs: { status: { context: 'Holdfast/Review' } }", 'review'],
+  ])('the context of another run type is reserved for it: %s', async (types, other) => {
+    const { message } = await errorOf(loadText(`export default { runs: { ${types} } }`))
+    expect(message).toMatch(/runs\.docs\.status\.context is "holdfast\/\w+", which is reserved/i)
+    expect(message).toContain(`for the run type "${other}"`)
+  })
+
+  test('a run type may name its own context', async () => {
+    const types = "docs: { status: { context: 'Holdfast/docs' } }, ci: {}"
+    await expect(loadText(`export default { runs: { ${types} } }`)).resolves.toBeDefined()
   })
 })
 

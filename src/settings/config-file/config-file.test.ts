@@ -224,8 +224,9 @@ describe('the policy of a run', () => {
   })
 
   test('of an unknown type never shows under the context of a configured one', async () => {
-    const text = "export default { runs: { a: { status: { context: 'Holdfast/b' } } } }"
-    const settings = { ...(await loadText(text)), githubAppId: '7' }
+    const loaded = await loadText('export default { runs: { a: {} } }')
+    const runs = { a: { ...loaded.runs['a']!, statusContext: 'Holdfast/b' } }
+    const settings = { ...loaded, runs, githubAppId: '7' }
     const { announcement } = runPolicy(settings, 'b', 'pull_request')
     expect(announcement).toMatchObject({ statusContext: null, checkName: null })
   })

@@ -40,7 +40,9 @@ const variable = z
   )
 
 const command = closedObject({
-  command: list(word).min(1, 'must name a program'),
+  command: z
+    .array(word, "must be a list, such as ['node', 'build.mjs']: there is no shell")
+    .min(1, 'must name a program'),
   env: list(variable).optional(),
 })
 

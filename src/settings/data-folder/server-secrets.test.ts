@@ -102,6 +102,7 @@ describe('the first start', () => {
     const env = { HOLDFAST_DATABASE_URL: 'postgres://db/x' }
     await expect(start(env)).rejects.toThrow(SettingsError)
     await expect(start(env)).rejects.toThrow('HOLDFAST_ADMIN_TOKEN is required with PostgreSQL')
+    await expect(start(env)).rejects.toMatchObject({ hint: expect.stringContaining('openssl') })
     const both = { ...env, GITHUB_WEBHOOK_SECRET: 'short' }
     await expect(start(both)).rejects.toMatchObject({ problems: { length: 2 } })
     const secrets = {
@@ -111,6 +112,15 @@ describe('the first start', () => {
     const given = await start({ ...env, ...secrets })
     expect(given.unshown).toEqual([])
     expect(readdirSync(cwd)).toEqual([])
+  })
+
+  test('on PostgreSQL after a move, names the file of the admin token', async () => {
+    const env = { HOLDFAST_DATABASE_URL: 'postgres://db/x' }
+    mkdirSync(dataDir, { mode: 0o700, recursive: true })
+    writeFileSync(join(dataDir, 'admin-token'), 'secret', { mode: 0o600 })
+    await expect(start(env)).rejects.toMatchObject({
+      hint: expect.stringContaining(`HOLDFAST_ADMIN_TOKEN_FILE=${join(dataDir, 'admin-token')}`),
+    })
   })
 })
 

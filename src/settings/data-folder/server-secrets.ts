@@ -72,7 +72,8 @@ export async function serverSecrets(settings: Settings, random: Random): Promise
   }
 }
 
-function refuseWrongSecrets({ adminToken, githubWebhookSecrets, database }: Settings): void {
+function refuseWrongSecrets(settings: Settings): void {
+  const { adminToken, githubWebhookSecrets, database, dataDir } = settings
   const isMissing = adminToken === null && database.kind === 'postgres'
   const isShort = (secret: string): boolean => secret.length < secretLengthMin
   const short = [
@@ -87,10 +88,16 @@ function refuseWrongSecrets({ adminToken, githubWebhookSecrets, database }: Sett
   ]
   if (problems.length === 0) return
   throw new SettingsError(problems, {
-    hint: isMissing
-      ? 'Make one, and set it on every machine: openssl rand -base64 32'
-      : 'Make a longer one: openssl rand -base64 32',
+    hint: isMissing ? missingAdminTokenHint(dataDir) : 'Make a longer one: openssl rand -base64 32',
   })
+}
+
+/** After a move the token in use is still in the data folder, and its users need no new one. */
+export function missingAdminTokenHint(dataDir: string): string {
+  const path = join(dataDir, secretFileNames.admin)
+  return existsSync(path)
+    ? `The token in use is in a file. Set on every machine: ${options.adminToken.env}_FILE=${path}`
+    : 'Make one, and set it on every machine: openssl rand -base64 32'
 }
 
 export function missingSecretFiles(settings: Settings): readonly string[] {

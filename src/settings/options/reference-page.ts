@@ -113,8 +113,9 @@ the file can be claimed too; remote workers execute it, with the defaults.
 - \`anchor\`: \`{ per: 'subject' }\` (default) writes one comment for all runs of a pull request,
   \`{ per: 'run' }\` one for each run, \`false\` none. Jobs have none
 - \`status\`: \`{ context, check }\`, or \`false\` for no commit status. The default of
-  \`context\` is \`holdfast/TYPE\`; every type needs its own. \`check\` (default \`true\`) also
-  writes a check run with that name; only a GitHub App can do that
+  \`context\` is \`holdfast/TYPE\`; every type needs its own, and no type may have that of
+  another. \`check\` (default \`true\`) also writes a check run with that name; only a GitHub App
+  can do that
 - \`publish\`: what else its runs may publish, \`{ channels, contexts, labels, approve }\`.
   Default: comments, and reviews that only comment. \`contexts\` and \`labels\` list the statuses,
   check runs and labels they may set (\`'ci/*'\` allows every name that begins with \`ci/\`) and
@@ -124,7 +125,7 @@ the file can be claimed too; remote workers execute it, with the defaults.
 - \`permissions\`: what [the GitHub token of a run](../guides/workers.md#read-from-github) may do,
   by GitHub's own names and levels, such as \`{ contents: 'read', pull_requests: 'write' }\`.
   Default: \`contents\`, \`issues\` and \`pull_requests\`, each \`read\`. If given, it is the
-  whole list. The GitHub App must have these permissions itself
+  whole list. The GitHub App must have these permissions itself; \`holdfast doctor\` names those that are missing
 
 ### \`channels\`
 

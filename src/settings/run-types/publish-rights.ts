@@ -37,7 +37,11 @@ export function contextProblems(
   runs: Readonly<Record<string, RunTypeSettings>>,
   where: string,
 ): string[] {
-  return [...sharedContexts(runs, where), ...reservedContexts(runs, where)]
+  return [
+    ...sharedContexts(runs, where),
+    ...contextsOfOthers(runs, where),
+    ...reservedContexts(runs, where),
+  ]
 }
 
 /** Contexts that differ only in case or in invisible characters count as the same. */
@@ -56,6 +60,25 @@ function sharedContexts(runs: Readonly<Record<string, RunTypeSettings>>, where: 
     }
   }
   return problems
+}
+
+/**
+ * A type that is not in the configuration can start, too, and would show its result there. Contexts
+ * of declared types are compared as they are.
+ */
+function contextsOfOthers(
+  runs: Readonly<Record<string, RunTypeSettings>>,
+  where: string,
+): string[] {
+  const declared = new Set(Object.keys(runs).map(contextKey))
+  return Object.entries(runs).flatMap(([name, { statusContext }]) => {
+    const [, other] = /^holdfast\/(.+)$/.exec(contextKey(statusContext ?? '')) ?? []
+    if (other === undefined || declared.has(other)) return []
+    return [
+      `${where}: runs.${name}.status.context is ${JSON.stringify(statusContext)}, which is ` +
+        `reserved for the run type ${JSON.stringify(other)}. Choose another name`,
+    ]
+  })
 }
 
 function reservedContexts(

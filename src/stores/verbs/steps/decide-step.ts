@@ -19,8 +19,9 @@ export function* decideHeldStep(
   const held = yield* selectStep(runId, name)
   if (held === null) throw stepNotFound(runId, name)
   if (held.state !== 'held') {
-    throw new ConflictError('step_not_held', `step "${name}" of run ${runId} is ${held.state}`, {
-      hint: 'Only a held step waits for a decision. Somebody may have decided already.',
+    const is = `step "${name}" of run ${runId} is ${held.state}`
+    throw new ConflictError('step_not_held', `${is}, and only a held step can be decided`, {
+      hint: 'Somebody may have decided already.',
     })
   }
   if (!isActive(run)) {
