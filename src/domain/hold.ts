@@ -4,11 +4,12 @@
  * completed.
  */
 import type { Run } from './run.ts'
-import { isActive } from './run.ts'
 
 export type LossCode = 'superseded' | 'cancelled' | 'ended' | 'lease_lost'
 
-/** `completed`: this lease ended the run. */
+/**
+ * `completed`: this lease ended the run, or the round before the one that a wanted rerun began.
+ */
 export function lossOf(
   run: Pick<Run, 'state'>,
   holds: boolean,
@@ -16,7 +17,7 @@ export function lossOf(
 ): LossCode | null {
   if (run.state === 'superseded') return 'superseded'
   if (run.state === 'cancelled') return 'cancelled'
-  if (completed && !isActive(run)) return 'ended'
+  if (completed) return 'ended'
   if (!holds || (run.state !== 'running' && run.state !== 'waiting')) return 'lease_lost'
   return null
 }

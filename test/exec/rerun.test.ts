@@ -47,6 +47,24 @@ it('whoever works ends with its own code, and says that a rerun was asked for', 
   expect(await theRun()).toMatchObject({ state: 'pending', round: 2 })
 })
 
+it('whoever completes its run itself ends with its own code, too', async () => {
+  const complete =
+    'curl -sf -X POST $HOLDFAST_URL/v1/runs/$HOLDFAST_RUN_ID/complete ' +
+    '-H "authorization: Bearer $HOLDFAST_RUN_TOKEN" -H "content-type: application/json" ' +
+    `-d '{"outcome":"succeeded"}' >$AT/completed`
+  const untilEnd = 'while [ ! -e $AT/end ]; do sleep 0.05; done'
+  const command = world.start(flags, `${untilGo}; ${complete}; ${untilEnd}`)
+  await world.written('pid')
+  await world.server.admin.post(`/v1/runs/${(await theRun()).id}/rerun`)
+  world.write('go', 'now')
+  await command.said(/(completed with its run token; the command has 10 s|Stopping)/)
+  world.write('end', 'now')
+  const ended = await command.ended
+  expect(answerOf(ended)).toEqual(expect.objectContaining({ reason: 'new', exit_code: 0 }))
+  expect(ended.stderr).toMatch(/completed with its run token. A rerun was .* does round 2/)
+  expect(await theRun()).toMatchObject({ state: 'pending', round: 2 })
+})
+
 it('whoever asked for the rerun and waits does the next round', async () => {
   const first = await working()
   const second = world.start([...flags, '--rerun'], `${again}; exit 7`)

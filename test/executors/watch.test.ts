@@ -114,6 +114,16 @@ it('a guard that is killed is replaced, and the command lives on until it is sto
   for (const pid of pids) await untilDead(pid)
 })
 
+it('a guard that is stopped does not keep the end of its command waiting', async () => {
+  const { watch, child, pidOf } = await watched('setsid stubborn away & wait-for go')
+  const away = await pidOf('away')
+  for (const guard of guards()) process.kill(guard, 'SIGSTOP')
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  await watch.exited(100)
+  expect(isAlive(away)).toBe(false)
+})
+
 it('if guards are killed again and again, its node hears of it', async () => {
   const { watch } = await watched('stubborn own')
   let isLost = false

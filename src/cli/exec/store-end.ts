@@ -185,6 +185,7 @@ async function afterLoss(
   const run = await latest(held.run, access)
   if (run === null) return unreachable(held.run, access.place)
   if (code === 'ended') {
+    if (run.round !== held.run.round) return completedBefore(run, end, held)
     const exitCode = end.exitCode === null ? exitCodeOf(run) : end.exitCode || exitCodeOf(run)
     const words = `The run was completed with its run token: ${run.state}${whyWords(run)}.`
     return { ...ofRun(run, held.reason), exitCode, words }
@@ -198,7 +199,17 @@ async function afterLoss(
   return { ...ofRun(run, reason), exitCode: exitCodes.failed, words }
 }
 
-/** It was completed with its run token, or ended otherwise, and a rerun was requested. */
+/** The run shows the next round already, so nothing says how the one of before was completed. */
+function completedBefore(run: RunView, end: ExecEnd, { reason }: HeldLease): Ending {
+  const isFree = run.state === 'pending'
+  const words =
+    'The run was completed with its run token. A rerun was requested, so ' +
+    `${nextWords(run, isFree)}.`
+  const own = { ...ofRun(run, reason), outcome: null, exitCode: end.exitCode ?? exitCodes.failed }
+  return { ...own, words, ...(isFree && { nextRound: run }) }
+}
+
+/** It ended without its holder, and a rerun was requested. */
 function roundIsOver(run: RunView, end: ExecEnd, held: HeldLease): Ending {
   const [ended, begun] = [held.run.round, run.round]
   const words = `Stopped: round ${ended} of ${run.id} has ended, and round ${begun} has begun.`

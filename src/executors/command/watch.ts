@@ -6,10 +6,11 @@
  *   process, however that ends.
  * - A lost guard is replaced at once, and told everything again. If guards are lost again and
  *   again, `lost` resolves, and the command has to be ended by this process.
+ * - A guard that does not answer cannot hold this process up.
  */
 import type { Clock } from '../../clock.ts'
 import { SetupError } from '../../errors.ts'
-import type { Scheduler } from '../../scheduler.ts'
+import type { Cancel, Scheduler } from '../../scheduler.ts'
 import { startGuard, type GuardLoss, type GuardProcess } from './guard-process.ts'
 import type { FromGuard } from './guard/messages.ts'
 import { executionMarks, type ExecutionMarks } from './processes.ts'
@@ -41,6 +42,8 @@ export interface Watch {
 }
 
 const guardsMax = 3
+/** How long after the grace a guard may take to say that nothing is left. */
+const answerPatienceMs = 5000
 const id = 1
 /** How long the guard may take to end when nothing is left for it to do. */
 const closePatienceMs = 5000
@@ -102,7 +105,17 @@ class GuardWatch implements Watch {
   async exited(graceMs: number): Promise<void> {
     this.#hasExited = true
     this.#guard?.send({ type: 'watched-exited', id, graceMs })
+    // One that is stopped, as by SIGSTOP, answers nothing. Killed, it is replaced.
+    let cancel: Cancel = () => undefined
+    const insist = (): void => {
+      cancel = this.#scheduler.after(graceMs + answerPatienceMs, () => {
+        this.#guard?.kill()
+        insist()
+      })
+    }
+    insist()
     await Promise.race([this.#gone.promise, this.lost])
+    cancel()
   }
 
   async close(): Promise<void> {
