@@ -36,7 +36,8 @@ export const publishDelivery = operation(
     if (reservedNames.includes(name)) {
       throw invalidValue(
         'name',
-        `is ${JSON.stringify(name)}, which Holdfast itself publishes for every run. Use another name`,
+        `is ${JSON.stringify(name)}, which Holdfast itself publishes for every run. ` +
+          'Use another name',
       )
     }
     const { channel, lease_token: token, ...given } = output

@@ -125,7 +125,8 @@ the file can be claimed too; remote workers execute it, with the defaults.
 - \`permissions\`: what [the GitHub token of a run](../guides/workers.md#read-from-github) may do,
   by GitHub's own names and levels, such as \`{ contents: 'read', pull_requests: 'write' }\`.
   Default: \`contents\`, \`issues\` and \`pull_requests\`, each \`read\`. If given, it is the
-  whole list. The GitHub App must have these permissions itself; \`holdfast doctor\` names those that are missing
+  whole list. The GitHub App must have these permissions itself; \`holdfast doctor\`
+  names those that are missing
 
 ### \`channels\`
 
