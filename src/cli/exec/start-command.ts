@@ -41,6 +41,8 @@ export interface StartedCommand {
   /** Whether it leads a process group of its own. */
   readonly leadsGroup: boolean
   readonly ended: Promise<ExecEnd>
+  /** Of its first process. Its output may not be complete yet. */
+  hasExited(): boolean
   /** To the command, and to its group if it has one. */
   signal(signal: NodeJS.Signals): void
 }
@@ -79,6 +81,7 @@ export function startCommand(
     pid,
     leadsGroup,
     ended,
+    hasExited: () => child !== null && (child.exitCode !== null || child.signalCode !== null),
     signal(signal) {
       if (pid === null) return
       try {
