@@ -179,7 +179,7 @@ describe('the command', () => {
     rmSync(world.path('on'))
   })
 
-  it('may leave its last line without an end, and the answer begins a line of its own', async () => {
+  it('may leave its last line without an end, and the answer begins its own line', async () => {
     const { stdout, answer } = await execute("printf 'no end'")
     expect(stdout).toMatch(/^no end\n\{.*\}\n$/)
     expect(answer).toMatchObject({ exit_code: 0 })

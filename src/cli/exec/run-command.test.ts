@@ -3,12 +3,16 @@
  * Method: a real command, whose end nobody hears of before the end of its lease.
  */
 import { readFileSync } from 'node:fs'
-import { expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import type { Watch } from '../../executors/command/watch.ts'
 import { systemScheduler } from '../../scheduler.ts'
 import type { Interruption } from './interruption.ts'
 import type { KeptLease, Loss } from './keep-lease.ts'
 import { runCommand, type CommandRun } from './run-command.ts'
+
+beforeEach((context) => {
+  if (process.platform !== 'linux') context.skip('reads /proc')
+})
 
 const never = new Promise<never>(() => undefined)
 
@@ -41,7 +45,7 @@ function blockUntilExit(pid: number): void {
   while (performance.now() - begunAtMs < 5) continue
 }
 
-it.runIf(process.platform === 'linux').each([0, 7])(
+it.each([0, 7])(
   'its own end counts, if it came before the end of the lease was noticed: %i',
   async (exitCode) => {
     const { end, stop } = await run(`exit ${exitCode}`, blockUntilExit)
