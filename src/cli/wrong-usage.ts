@@ -20,7 +20,7 @@ export function usageError(error: CommanderError, command: Command): UsageError 
     case 'commander.optionMissingArgument':
       return new UsageError(`${flagIn(quoted)} needs a value`, hint)
     case 'commander.missingMandatoryOptionValue':
-      return new UsageError(`${flagIn(quoted)} is missing`, hint)
+      return misspelt(command) ?? new UsageError(`${flagIn(quoted)} is missing`, hint)
     case 'commander.missingArgument':
       return new UsageError(`Missing argument: ${name} <${quoted}>`, hint)
     case 'commander.excessArguments':
@@ -47,6 +47,20 @@ export function refuseUnknownTopic(argv: readonly string[], program: Command): v
     if (child === undefined) return
     command = child
   }
+}
+
+/** The parser misses an option before it sees that one is unknown. */
+function misspelt(command: Command): UsageError | null {
+  const values = wordsAfterDashes(command)
+  const word = command.args.find((one) => /^--./.test(one) && !values.includes(one))
+  return word === undefined ? null : unknownOption(word.replace(/=.*$/s, ''), command)
+}
+
+/** These are arguments, whatever they look like. */
+function wordsAfterDashes(command: Command): readonly string[] {
+  const top = aboveAndSelf(command).at(-1) as Command & { readonly rawArgs: readonly string[] }
+  const at = top.rawArgs.indexOf('--')
+  return at === -1 ? [] : top.rawArgs.slice(at + 1)
 }
 
 function unknownCommand(given: string, command: Command): UsageError {

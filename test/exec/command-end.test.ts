@@ -179,6 +179,13 @@ describe('the command', () => {
     rmSync(world.path('on'))
   })
 
+  it('may leave its last line without an end, and the answer begins its own line', async () => {
+    const { stdout, answer } = await execute("printf 'no end'")
+    expect(stdout).toMatch(/^no end\n\{.*\}\n$/)
+    expect(answer).toMatchObject({ exit_code: 0 })
+    expect((await execute('echo end')).stdout).toMatch(/^end\n\{/)
+  })
+
   it('may write to /dev/stderr', async () => {
     const { code, stderr } = await execute('echo there >/dev/stderr')
     expect(code).toBe(0)

@@ -109,6 +109,29 @@ describe('a late result', () => {
   })
 })
 
+test.each(['cancel', 'complete'])(
+  'after the end of the run (%s) its token cannot act on a step, as anywhere else',
+  async (end) => {
+    const held = await lease('a')
+    await begin(held, 's1')
+    const ended = await call('POST', `/v1/runs/${runId}/${end}`, {
+      ...(end === 'complete' && { outcome: 'succeeded', lease_token: held.lease.token }),
+    })
+    expect(ended.statusCode).toBe(200)
+    for (const body of [
+      { state: 'started' },
+      { take_over: true },
+      { confirmed: true, result: 1 },
+      { held: true },
+    ]) {
+      const answer = await step({ ...body, start_id: 's2' }, held.run_token)
+      expect(problemOf(answer)).toMatchObject({ status: 401, detail: 'The run has ended.' })
+    }
+    const late = await step({ start_id: 's1', result: 1 }, held.run_token)
+    expect(problemOf(late)).toMatchObject({ status: 409 })
+  },
+)
+
 test('a holder that lost the run cannot begin, take over, confirm or hold a step', async () => {
   const { run_token: old } = await lostInStep()
   for (const body of [

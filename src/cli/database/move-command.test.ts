@@ -103,6 +103,8 @@ describe('holdfast move', () => {
 describe('wrong usage has its own exit code', () => {
   test.each([
     [['move'], '--to is missing'],
+    [['move', '--', '--too'], '--to is missing'],
+    [['move', '--too', to], 'Unknown option "--too". Did you mean "--to"?'],
     [['move', '--to', 'sqlite:other.db'], '--to names a SQLite file'],
     [
       ['move', '--to', 'mysql://hunter2@db/x'],

@@ -19,6 +19,7 @@ import type { Interruption } from './interruption.ts'
 import { keepLease, type KeptLease } from './keep-lease.ts'
 import type { RunAccess } from './run-access.ts'
 import { runCommand } from './run-command.ts'
+import type { PassedLines } from './start-command.ts'
 import { storeEnd, storeNotStarted } from './store-end.ts'
 
 export interface WorkOptions {
@@ -27,6 +28,7 @@ export interface WorkOptions {
   readonly held: HeldLease
   readonly leaseMs: number
   readonly command: readonly string[]
+  readonly passed: PassedLines
   readonly interruption: Interruption
   readonly insisting: Insisting
   readonly say: (words: string) => void
@@ -70,10 +72,10 @@ async function guarded(
   options: WorkOptions,
   { kept, watch, files, environment }: Prepared,
 ): Promise<Ending> {
-  const { world, command, interruption, say } = options
+  const { world, command, passed, interruption, say } = options
   const { env, secrets } = environment
   const ran = await runCommand({
-    command: { command, cwd: world.cwd, env, secrets },
+    command: { command, cwd: world.cwd, env, secrets, passed },
     ...{ inherited: world.inherited, scheduler: world.scheduler },
     ...{ watch, kept, interruption, say },
   })

@@ -15,6 +15,7 @@ import { leaseMsOf } from './lease-length.ts'
 import { isAway, type RunAccess } from './run-access.ts'
 import { serverAccess } from './server-access.ts'
 import { wantedWork, type WantedWork } from './wanted-work.ts'
+import type { PassedLines } from './start-command.ts'
 import type { World } from '../world.ts'
 
 export async function exec(
@@ -24,23 +25,24 @@ export async function exec(
 ): Promise<number> {
   const say = (words: string): void => printNote(world.terminal, `holdfast: ${words}\n`)
   const interruption = watchInterruption(world)
+  const passed: PassedLines = { areWhole: true }
   try {
     const work = wantedWork(parsed, world)
     const { access, leaseMs } = await openAccess(world, parsed, work)
     try {
       const wait = parsed['wait'] !== false
-      const asked = { world, access, work, leaseMs, wait, command, interruption, say }
+      const asked = { world, access, work, leaseMs, wait, command, passed, interruption, say }
       const { ending, publishes } = await claimAndWork(asked)
       say(ending.words)
       if (publishes) await publishRest(asked, ending)
-      report(world, parsed, ending)
+      report(world, parsed, ending, passed)
       return ending.exitCode
     } finally {
       // The end of the run is stored, or was reported as not stored.
       await access.close().catch(() => undefined)
     }
   } catch (error) {
-    reportFailure(world, parsed, error)
+    reportFailure(world, parsed, error, passed)
     throw error
   } finally {
     interruption.removeHandler()
@@ -54,6 +56,7 @@ interface Asked {
   readonly leaseMs: number
   readonly wait: boolean
   readonly command: readonly string[]
+  readonly passed: PassedLines
   readonly interruption: Interruption
   readonly say: (words: string) => void
 }
@@ -144,30 +147,33 @@ async function publishRest({ access, interruption, say }: Asked, { run }: Ending
   for (const words of left) say(words)
 }
 
-function report(world: World, parsed: Parsed, ending: Ending): void {
+function report(world: World, parsed: Parsed, ending: Ending, passed: PassedLines): void {
   const { exitCode, outcome, reason, runKey, run } = ending
   const summaryFile = world.env['GITHUB_STEP_SUMMARY'] ?? ''
   if (summaryFile !== '' && run?.summary != null && exitCode !== exitCodes.unreachable) {
     appendSummary(summaryFile, run.summary)
   }
-  printAnswer(
-    world,
-    parsed,
-    { outcome, reason, run_id: run?.id ?? null, run_key: runKey },
-    exitCode,
-  )
+  const answer = { outcome, reason, run_id: run?.id ?? null, run_key: runKey, exit_code: exitCode }
+  printAnswer(world, parsed, answer, passed)
 }
 
 /** The message itself goes to standard error, as for every command. */
-function reportFailure(world: World, parsed: Parsed, error: unknown): void {
+function reportFailure(world: World, parsed: Parsed, error: unknown, passed: PassedLines): void {
   const reason = error instanceof HoldfastError ? error.code.replaceAll('_', '-') : 'error'
-  const answer = { outcome: null, reason, run_id: null, run_key: null }
-  printAnswer(world, parsed, answer, exitCodeOf(error))
+  const exitCode = exitCodeOf(error)
+  const answer = { outcome: null, reason, run_id: null, run_key: null, exit_code: exitCode }
+  printAnswer(world, parsed, answer, passed)
 }
 
-function printAnswer(world: World, parsed: Parsed, answer: object, exitCode: number): void {
+/** On a line of its own, whatever the command wrote last. */
+function printAnswer(
+  { terminal }: World,
+  parsed: Parsed,
+  answer: object,
+  { areWhole }: PassedLines,
+): void {
   if (parsed['json'] !== true) return
-  world.terminal.out(`${JSON.stringify({ ...answer, exit_code: exitCode })}\n`)
+  terminal.out(`${areWhole ? '' : '\n'}${JSON.stringify(answer)}\n`)
 }
 
 /** The page of the job on GitHub shows it. That it cannot be shown there changes nothing else. */

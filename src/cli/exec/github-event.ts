@@ -41,6 +41,7 @@ export interface CommitEvent {
 }
 
 export function readGitHubEvent(path: string, cwd: string, env: Environment): GitHubEvent {
+  if (path.trim() === '') throw new UsageError(`${flag} is empty; it needs a file`, eventHint)
   const payload = readPayload(resolve(cwd, path))
   const name = env['GITHUB_EVENT_NAME']?.trim() || guessedName(payload)
   const event = readEvent('', name ?? '', payload)
@@ -66,8 +67,7 @@ function readPayload(path: string): unknown {
     bytes = readFileSync(path)
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
-    const why = code === 'ENOENT' ? 'does not exist' : `cannot be read (${String(code)})`
-    throw new UsageError(`${flag}: ${path} ${why}`, eventHint)
+    throw new UsageError(`${flag}: ${path} ${unreadable(code)}`, eventHint)
   }
   try {
     return parsePayload(withoutMark(bytes))
@@ -75,6 +75,11 @@ function readPayload(path: string): unknown {
     if (!(error instanceof InvalidInputError)) throw error
     throw new UsageError(`${flag}: ${path} is not JSON, or is nested too deep`, eventHint)
   }
+}
+
+function unreadable(code: string | undefined): string {
+  if (code === 'ENOENT') return 'does not exist'
+  return code === 'EISDIR' ? 'is a folder, not a file' : `cannot be read (${String(code)})`
 }
 
 /** Some editors and shells begin a UTF-8 file with a byte order mark. */

@@ -9,6 +9,8 @@
  *   nobody can guard it                    SIGKILL
  *
  * What must hold: whatever happened first is the reason of its end. A later reason still stops it.
+ * If this process was stopped for a while, it learns both at once: a command that ended meanwhile
+ * ended by itself, and the store decides whether its result still counts.
  */
 import { killLeftOver } from '../../executors/command/kill-left-over.ts'
 import { killGraceMs } from '../../executors/command/commands.ts'
@@ -61,7 +63,13 @@ export async function runCommand(options: RunCommandOptions): Promise<CommandRun
   const started = startCommand(command, inherited, scheduler)
   if (started.pid !== null) watch.started(started.pid, started.leadsGroup)
   const stopper = new Stopper(options, started)
-  void kept.lost.then((loss) => stopper.lost(loss))
+  void kept.lost.then((loss) => {
+    if (loss.code !== 'away') return stopper.lost(loss)
+    // An exit that nobody has heard of yet is heard first.
+    scheduler.soon(() => {
+      if (!started.hasExited()) stopper.lost(loss)
+    })
+  })
   void watch.lost.then(() => stopper.unguarded())
   interruption.onEach((name) => stopper.interrupted(name))
   const end = await Promise.race([started.ended, stopper.gaveUp])

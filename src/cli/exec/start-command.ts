@@ -33,6 +33,13 @@ export interface CommandToStart {
   readonly env: Readonly<Record<string, string>>
   /** Hidden in what is kept of its output. */
   readonly secrets: readonly string[]
+  readonly passed?: PassedLines
+}
+
+/** What was passed on to standard output so far. */
+export interface PassedLines {
+  /** False while its last line has no end. Unknown, and so true, if the command has a terminal. */
+  areWhole: boolean
 }
 
 export interface StartedCommand {
@@ -41,6 +48,8 @@ export interface StartedCommand {
   /** Whether it leads a process group of its own. */
   readonly leadsGroup: boolean
   readonly ended: Promise<ExecEnd>
+  /** Of its first process. Its output may not be complete yet. */
+  hasExited(): boolean
   /** To the command, and to its group if it has one. */
   signal(signal: NodeJS.Signals): void
 }
@@ -56,7 +65,7 @@ export function startCommand(
   scheduler: Scheduler,
 ): StartedCommand {
   const leadsGroup = !inherited.isTerminal
-  const output = leadsGroup ? new PassedOutput(inherited, given.secrets) : null
+  const output = leadsGroup ? new PassedOutput(inherited, given) : null
   const { promise: ended, resolve } = Promise.withResolvers<ExecEnd>()
   const [program = '', ...args] = given.command
   let child: ChildProcess | null = null
@@ -79,6 +88,7 @@ export function startCommand(
     pid,
     leadsGroup,
     ended,
+    hasExited: () => child !== null && (child.exitCode !== null || child.signalCode !== null),
     signal(signal) {
       if (pid === null) return
       try {
@@ -139,10 +149,13 @@ function notStarted(error: NodeJS.ErrnoException, { command, cwd }: CommandToSta
   return { ...nothing, failure: 'not_started', failureText, startCode: code }
 }
 
+const newline = 0x0a
+
 /** Both outputs of a command, on their way to ours. */
 class PassedOutput {
   readonly #inherited: Inherited
   readonly #secrets: readonly string[]
+  readonly #passed: PassedLines | undefined
   readonly #tail: OutputTail
   readonly #pipes: readonly [PipeEnds | null, PipeEnds | null]
   readonly #complete = Promise.withResolvers<void>()
@@ -150,9 +163,10 @@ class PassedOutput {
   /** How many wait for their reader. */
   #blocked = 0
 
-  constructor(inherited: Inherited, secrets: readonly string[]) {
+  constructor(inherited: Inherited, { secrets, passed }: CommandToStart) {
     this.#inherited = inherited
     this.#secrets = secrets
+    this.#passed = passed
     this.#tail = new OutputTail(tailBytes(secrets))
     // Real pipes, because a script may open /dev/stderr, which it cannot if that is a socket.
     this.#pipes = [makePipe(), makePipe()]
@@ -210,6 +224,9 @@ class PassedOutput {
     source.on('data', (chunk: Buffer) => {
       this.#tail.add(chunk)
       if (target.destroyed || isFull) return stop()
+      if (this.#passed && target === this.#inherited.stdout) {
+        this.#passed.areWhole = chunk.at(-1) === newline
+      }
       if (target.write(chunk)) return
       source.pause()
       this.#blocked += 1

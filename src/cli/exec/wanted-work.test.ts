@@ -52,6 +52,8 @@ describe('flags', () => {
   it.each([
     [{}, '--repo, --pr, --base, --head are missing'],
     [{ ...pull, head: undefined }, '--head is missing'],
+    [{ fromGithubEvent: '' }, '--from-github-event is empty'],
+    [{ fromGithubEvent: '.' }, 'is a folder, not a file'],
     [{ ...pull, pr: '5x' }, '--pr must be a positive whole number'],
     [{ ...pull, pr: '0' }, '--pr must be a positive whole number'],
     [{ ...pull, repo: 'acme' }, "--repo must be owner/name in GitHub's characters"],

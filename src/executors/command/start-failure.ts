@@ -1,4 +1,6 @@
 /** Why a command could not be started, with what to do. Names the program, no argument or value. */
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { StartFailure } from './guard/messages.ts'
 
 const outOfResources = ['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE']
@@ -15,6 +17,9 @@ export function startFailureText(
       `${failed}: ${name} was not found (folder ${cwd}). Check its name and the PATH of ` +
       'Holdfast. If it is a script, also check the program that its first line names.'
     )
+  }
+  if (code === 'EACCES' && isFolder(resolve(cwd, command[0] ?? ''))) {
+    return `${failed}: ${name} is a folder (folder ${cwd}). Name a program.`
   }
   if (code === 'EACCES') {
     return `${failed}: ${name} is not executable (folder ${cwd}). Run chmod +x on it.`
@@ -35,6 +40,10 @@ export function startFailureText(
     )
   }
   return `${failed} (${code}). Check that ${name} is a program that this machine can run.`
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
 export function guardFailureText(code: string): string {

@@ -71,10 +71,28 @@ async function byRunToken(
     if (held) return runCaller(run, hash)
     throw new ConflictError('lease_lost', 'The run has another holder now, or none.')
   }
-  throw new HttpProblem(401, 'unauthorized', 'The run has ended.', {
+  throw runHasEnded()
+}
+
+function runHasEnded(): HttpProblem {
+  return new HttpProblem(401, 'unauthorized', 'The run has ended.', {
     headers: askForToken.headers,
     hint: 'Stop working: its token is no longer valid. Lease or claim the next run.',
   })
+}
+
+/**
+ * What a holder says about a step reaches the store with any token of the run, because only the
+ * store knows whether it counts. Refused there, it is answered as everything else: 401 if the run
+ * has ended.
+ */
+export async function refuseIfEnded(
+  { store }: Pick<HttpDeps, 'store'>,
+  caller: Caller,
+): Promise<void> {
+  if (caller.kind !== 'run') return
+  const run = await store.runs.get(caller.runId)
+  if (run !== null && !isActive(run) && run.state !== 'superseded') throw runHasEnded()
 }
 
 function runCaller({ id: runId, tokenId }: Run, leaseHash: string): Caller {

@@ -22,6 +22,9 @@ import {
   listSteps,
   repeatStep,
 } from '../../operations/steps.ts'
+import type { StepBody } from '../../contract/steps.ts'
+import { ConflictError } from '../../errors.ts'
+import { refuseIfEnded } from '../access/authenticate.ts'
 import { callerOf, type App } from '../app.ts'
 import type { HttpDeps } from '../deps.ts'
 import { onceOf } from '../requests/idempotency.ts'
@@ -103,10 +106,21 @@ function holderRoute(app: App, deps: HttpDeps): void {
     },
     async (request, reply) => {
       const input = { ...request.params, body: request.body }
-      return reply.code(200).send(await actOnStep(deps, callerOf(request), input))
+      const caller = callerOf(request)
+      try {
+        return await reply.code(200).send(await actOnStep(deps, caller, input))
+      } catch (error) {
+        // A result may have been stored, and its 409 says how the run was lost.
+        const isRefused = error instanceof ConflictError && !isResult(request.body)
+        if (isRefused) await refuseIfEnded(deps, caller)
+        throw error
+      }
     },
   )
 }
+
+const isResult = (body: StepBody): boolean =>
+  ('result' in body && !('confirmed' in body)) || 'error' in body
 
 const decisionConflicts = ['step_not_held', 'not_active'] as const
 
