@@ -39,7 +39,7 @@ describe.each(databases)('the metrics of a server on $name', ({ name, makeData }
       'holdfast_inbox_waiting 0',
       'holdfast_store_seconds_count{verb="runs.claim"} 3',
       'holdfast_http_request_seconds_count{route="/v1/runs",method="POST",status="201"} 3',
-      'holdfast_group_commit_size_count{kind="batch"} 3',
+      'holdfast_group_commit_size_count{kind="batch"} 4',
     ]) {
       expect(lines).toContain(line)
     }
