@@ -4,6 +4,20 @@
  * returns its normal answer. If it was rolled back, the verb runs again. So no verb has to be safe
  * to repeat.
  *
+ * The id alone is not enough. A server that crashes forgets ids of which nothing reached its disk,
+ * and gives them to other transactions. After every crash it makes a checkpoint, which names the
+ * next id to give. So:
+ *
+ *   last checkpoint                  our id is
+ *   –, but a connection is older     still ours: a crash ends every connection
+ *   begun before the COMMIT          still ours: there was no crash
+ *   begun later, and knows our id    still ours: something of us was on the disk
+ *   begun later, without our id      forgotten: the transaction was rolled back
+ *   begun in the same second         still ours if the checkpoint knows it, else nobody can say
+ *
+ * What must hold: "committed" is never said of a transaction that was rolled back. One case is left:
+ * a crash and a further checkpoint, with other transactions in between, while we ask.
+ *
  * The result stays unknown if the server is away for longer than we ask, or if another server was
  * put in its place. Then the caller gets "unavailable".
  */
@@ -14,8 +28,24 @@ import { delay } from '../../scheduler.ts'
 import type { Row, Sql } from '../sql.ts'
 import { raw, sql } from '../sql.ts'
 
-/** The id is null if nothing was written. */
-export const transactionId = raw('SELECT pg_current_xact_id_if_assigned()::text AS id')
+/** The server's timeline: a standby that takes over begins a new one. */
+const timeline = 'substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)'
+
+/** Sent right before the COMMIT. The id is null if nothing was written. */
+export const transactionMark = raw(`SELECT pg_current_xact_id_if_assigned()::text AS id,
+  floor(extract(epoch FROM clock_timestamp()))::bigint::text AS second, ${timeline} AS timeline`)
+
+export interface TransactionMark {
+  readonly id: string
+  /** The server's time before the COMMIT, in whole seconds, as its checkpoints have it. */
+  readonly second: string
+  readonly timeline: string
+}
+
+export function markOf(row: Row | undefined): TransactionMark | null {
+  const { id, second, timeline } = (row ?? {}) as Record<string, string | null>
+  return id == null ? null : { id, second: second ?? '', timeline: timeline ?? '' }
+}
 
 /** Longer than the session's idle limit, after which the server rolls an idle transaction back. */
 const askForMs = 15_000
@@ -25,16 +55,17 @@ const pauseMsMax = 1000
 const asksMax = 30
 
 export class UnansweredCommit extends StoreUnavailableError {
-  readonly transactionId: string | null
+  /** Null if nothing was written. */
+  readonly mark: TransactionMark | null
   /** What the verb returns if its transaction committed. */
   readonly value: unknown
 
-  constructor(id: string | null, value: unknown, cause: unknown) {
+  constructor(mark: TransactionMark | null, value: unknown, cause: unknown) {
     super('store_unreachable', 'the database did not answer a commit', {
       hint: 'It is unknown whether the change was stored. Check before you repeat it.',
       cause,
     })
-    this.transactionId = id
+    this.mark = mark
     this.value = value
   }
 }
@@ -45,29 +76,67 @@ export interface FateOptions {
   readonly ask: (question: Sql) => Promise<readonly Row[]>
 }
 
+type Fate = 'committed' | 'aborted'
+
 /** Rejects with `unanswered` itself if the result cannot be found out. */
 export async function fateOf(
   unanswered: UnansweredCommit,
   { clock, scheduler, ask }: FateOptions,
-): Promise<'committed' | 'aborted'> {
-  const { transactionId: id } = unanswered
+): Promise<Fate> {
+  const { mark } = unanswered
   // The transaction wrote nothing, so it does not matter whether it committed.
-  if (id === null) return 'committed'
-  const question = sql`SELECT pg_xact_status(${id}::xid8) AS fate`
+  if (mark === null) return 'committed'
+  const question = questionAbout(mark)
   const until = clock.monotonicMs() + askForMs
   let pauseMs = pauseMsFirst
   for (let asked = 1; ; asked++) {
     const fate = await ask(question).then(
-      ([row]) => row?.['fate'],
+      ([row]) => fateIn(row as unknown as Answer),
       (error: unknown) => {
-        // The server does not know this id, so it is another server than before.
+        // It may not be asked, or it is another server than before.
         if (!(error instanceof StoreUnavailableError)) throw unanswered
+        return 'later' as const
       },
     )
     if (fate === 'committed' || fate === 'aborted') return fate
-    // Null means that the transaction is so old that the server has forgotten it.
-    if (fate === null || asked >= asksMax || clock.monotonicMs() >= until) throw unanswered
+    const isOver = asked >= asksMax || clock.monotonicMs() >= until
+    if (fate === 'unknown' || isOver) throw unanswered
     await delay(scheduler, pauseMs)
     pauseMs = Math.min(2 * pauseMs, pauseMsMax)
   }
+}
+
+interface Answer {
+  /** Null if no transaction with this or a higher id has ended yet. */
+  readonly fate: 'committed' | 'aborted' | 'in progress' | null
+  /** When the last checkpoint began: how many seconds after the mark. */
+  readonly checkpoint: number
+  /** Whether the last checkpoint knows the id. */
+  readonly known: boolean
+  /** A connection from before the mark is still there, so the server has not crashed since. */
+  readonly survived: boolean
+  readonly same_timeline: boolean
+}
+
+/** The next id of a checkpoint is written as EPOCH:ID, each of 32 bits. */
+function questionAbout({ id, second, timeline: before }: TransactionMark): Sql {
+  return sql`SELECT
+    CASE WHEN ${id}::xid8 < pg_snapshot_xmax(pg_current_snapshot())
+      THEN pg_xact_status(${id}::xid8) END AS fate,
+    (floor(extract(epoch FROM checkpoint_time)) - ${second}::bigint)::float8 AS checkpoint,
+    ${id}::numeric < split_part(next_xid, ':', 1)::numeric * 4294967296
+      + split_part(next_xid, ':', 2)::numeric AS known,
+    EXISTS (SELECT 1 FROM pg_stat_activity
+      WHERE backend_start < to_timestamp(${second}::float8)) AS survived,
+    ${raw(timeline)} = ${before} AS same_timeline
+    FROM pg_control_checkpoint()`
+}
+
+function fateIn(answer: Answer): Fate | 'later' | 'unknown' {
+  const { fate, checkpoint, known, survived, same_timeline: isSame } = answer
+  if (!isSame) return 'unknown'
+  const isOurs = survived || known || checkpoint < 0
+  if (!isOurs && checkpoint > 0) return 'aborted'
+  if (fate === 'committed') return isOurs ? fate : 'unknown'
+  return fate === 'aborted' ? fate : 'later'
 }

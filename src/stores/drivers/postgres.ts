@@ -17,7 +17,8 @@ import { LostRace } from '../driver.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
 import { raw, sql } from '../sql.ts'
 import { clockUnknown, type ServerClock } from './postgres-clock.ts'
-import { fateOf, transactionId, UnansweredCommit } from './postgres-commit.ts'
+import type { TransactionMark } from './postgres-commit.ts'
+import { fateOf, markOf, transactionMark, UnansweredCommit } from './postgres-commit.ts'
 import { connectFailure, contended, endsSession, statementFailure } from './postgres-errors.ts'
 
 /** Longer than the session's lock timeout, so that a verb waits for a lock more than once. */
@@ -156,8 +157,8 @@ async function transaction<T>(
     const value = await drive(client, verb)
     // The machine was suspended meanwhile, so the verb decided by an old time.
     if (!isSteady()) throw new LostRace('the clock has to be measured again')
-    const [row] = await send(client, transactionId)
-    await commit(client, row?.['id'] as string | null, value)
+    const [row] = await send(client, transactionMark)
+    await commit(client, markOf(row), value)
     return value
   } catch (error) {
     // This fails only if the connection is lost, and then the transaction is rolled back anyway.
@@ -166,12 +167,16 @@ async function transaction<T>(
   }
 }
 
-async function commit(client: PoolClient, id: string | null, value: unknown): Promise<void> {
+async function commit(
+  client: PoolClient,
+  mark: TransactionMark | null,
+  value: unknown,
+): Promise<void> {
   try {
     await send(client, raw('COMMIT'))
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error
-    throw new UnansweredCommit(id, value, error)
+    throw new UnansweredCommit(mark, value, error)
   }
 }
 
