@@ -15,8 +15,8 @@
  *   begun later, without our id      forgotten: the transaction was rolled back
  *   begun in the same second         still ours if the checkpoint knows it, else nobody can say
  *
- * What must hold: "committed" is never said of a transaction that was rolled back. One case is left:
- * a crash and a further checkpoint, with other transactions in between, while we ask.
+ * What must hold: "committed" is never said of a transaction that was rolled back. One case is
+ * left: a crash and a further checkpoint, with other transactions in between, while we ask.
  *
  * The result stays unknown if the server is away for longer than we ask, or if another server was
  * put in its place. Then the caller gets "unavailable".
