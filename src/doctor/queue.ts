@@ -1,4 +1,4 @@
-/** Checks of the queue. Without it everything works, but later, so a person should mend it. */
+/** Checks of the queue. Without it everything works, but later, so a person should fix it. */
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import type { EngineHealth } from '../engine.ts'
 
