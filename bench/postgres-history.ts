@@ -12,14 +12,19 @@ export async function makePostgresHistory(clusterUrl: string, count: number): Pr
   const { url } = await createDatabase(clusterUrl)
   const store = await openPostgres(url, { ...machine, channels: githubDeclarations })
   await store.close()
-  const client = new pg.Client({ connectionString: url, options: sessionOptions })
+  // A million rows in one statement take longer than any statement of a server may.
+  const options = `${sessionOptions} -c statement_timeout=0`
+  const client = new pg.Client({ connectionString: url, options })
   await client.connect()
-  await client.query('SET synchronous_commit = off')
-  await fillStore(dialectOf(client), count, systemClock.wallMs())
-  await client.query(`SELECT setval(pg_get_serial_sequence('audit', 'id'), max(id)) FROM audit`)
-  await client.query('VACUUM (ANALYZE)')
-  await client.query('CHECKPOINT')
-  await client.end()
+  try {
+    await client.query('SET synchronous_commit = off')
+    await fillStore(dialectOf(client), count, systemClock.wallMs())
+    await client.query(`SELECT setval(pg_get_serial_sequence('audit', 'id'), max(id)) FROM audit`)
+    await client.query('VACUUM (ANALYZE)')
+    await client.query('CHECKPOINT')
+  } finally {
+    await client.end()
+  }
   return url
 }
 

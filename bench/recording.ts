@@ -15,7 +15,7 @@ import { systemRandom } from '../src/random.ts'
 import { systemScheduler } from '../src/scheduler.ts'
 import type { SqliteDriver } from '../src/stores/drivers/sqlite.ts'
 import { openSqliteDriver } from '../src/stores/open-sqlite.ts'
-import type { Sql, Verb } from '../src/stores/sql.ts'
+import { InsertRows, type Sql, type Verb } from '../src/stores/sql.ts'
 import { claimRuns } from '../src/stores/verbs/runs/claim-runs.ts'
 import type { VerbContext } from '../src/stores/verbs/context.ts'
 
@@ -67,7 +67,8 @@ export class Recorder {
 function* recordStatements<T>(verb: Verb<T>, statements: Sql[]): Verb<T> {
   let step = verb.next()
   while (step.done !== true) {
-    statements.push(step.value)
+    const { value } = step
+    statements.push(...(value instanceof InsertRows ? value.pieces : [value]))
     step = verb.next(yield step.value)
   }
   return step.value

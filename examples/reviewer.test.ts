@@ -170,17 +170,20 @@ it('shows what the guide promises, with the GitHub that stands in', async () => 
   const data = await databases[0]!.makeData()
   copyFileSync(join(example, 'holdfast.config.mts'), join(data.folder, 'holdfast.config.mts'))
   const [port, serverPort] = [await freePort(), await freePort()]
+  const serverUrl = `http://127.0.0.1:${serverPort}`
   const { PATH = '' } = process.env
   const child = spawn(process.execPath, ['github.mts'], {
     cwd: example,
-    env: { PATH, PORT: String(port), HOLDFAST_URL: `http://127.0.0.1:${serverPort}` },
+    env: { PATH, PORT: String(port), HOLDFAST_URL: serverUrl },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let server: Server | null = null
   try {
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
     const nextLine = async () => (await lines.next()).value as string
-    expect(await nextLine()).toBe(`github listening on http://127.0.0.1:${port}`)
+    expect(await nextLine()).toBe(
+      `github listening on http://127.0.0.1:${port}, for the server at ${serverUrl}`,
+    )
     server = await Server.start(
       data,
       { ...settings, GITHUB_API_URL: `http://127.0.0.1:${port}`, MODEL_URL: model.url },

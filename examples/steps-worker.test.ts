@@ -1,10 +1,11 @@
 /**
  * Goal: the Python worker with steps does a part again only if nobody knows whether it was done.
  * Method: the real program and a real server. The service that the steps use is this test, which
- * decides when it answers.
+ * decides when it answers. What the guide gives to try uses the service that stands in for it.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -12,7 +13,8 @@ import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { RunJson } from '../test/scenarios/client.ts'
 import { databases, type ServerData } from '../test/scenarios/server-data.ts'
-import { Server } from '../test/scenarios/server.ts'
+import { freePort } from '../test/free-port.ts'
+import { adminToken, Server } from '../test/scenarios/server.ts'
 import { until } from '../test/scenarios/until.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -159,4 +161,40 @@ it('when its work fails, the run fails and says why', async () => {
   await workerEnded
   expect(lines).toEqual(['failed'])
   expect((await server.admin.run(id)).error).toMatchObject({ code: 'worker_error' })
+})
+
+it('can be tried as the guide says', async () => {
+  const root = join(import.meta.dirname, '..')
+  const guide = readFileSync(join(root, 'docs/guides/workers.md'), 'utf8')
+  const chapter = guide.split('\n### The same with steps\n')[1]?.split('\n## ')[0] ?? ''
+  const blocks = [...chapter.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block)
+  const [startService = '', startIt = '', claim = '', ...more] = blocks
+  expect(more).toEqual([])
+  mkdirSync(join(data.folder, 'data'))
+  writeFileSync(join(data.folder, 'data', 'admin-token'), adminToken)
+  const port = String(await freePort())
+  const token = await workerToken()
+  const bash = (block: string, cwd: string) => {
+    const script = block
+      .replace('http://127.0.0.1:8787', server.url)
+      .replace('127.0.0.1:8792', `127.0.0.1:${port}`)
+      .replace('HOLDFAST_TOKEN=…', `HOLDFAST_TOKEN=${token}`)
+      .replace(/python3 /, 'exec python3 -B ')
+    const { PATH = '', HOME = '' } = process.env
+    const child = spawn('bash', ['-euc', script], {
+      ...{ cwd, env: { PATH, HOME, PORT: port, WORKER_RUNS: '1' } },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    workers.push(child)
+    return createInterface(child.stdout)[Symbol.asyncIterator]()
+  }
+  const stand = bash(startService, root)
+  const nextOf = async (lines: typeof stand) => (await lines.next()).value as string
+  expect(await nextOf(stand)).toBe(`service listening on http://127.0.0.1:${port}`)
+  const worker = bash(startIt, root)
+  bash(claim, data.folder)
+  const promised = [...(/The service prints (.*)/.exec(chapter)?.[1] ?? '').matchAll(/`(.*?)`/g)]
+  expect([await nextOf(stand), await nextOf(stand), await nextOf(worker)]).toEqual(
+    promised.map(([, line]) => line),
+  )
 })

@@ -2,7 +2,8 @@
 
 It builds a release and announces it, both with another service. If the worker is killed, the next
 one gets the results that are stored, and does only what is left. It needs worker.py beside it and
-nothing but the standard library. Settings: those of worker.py, and SERVICE_URL.
+nothing but the standard library. Settings: those of worker.py, and SERVICE_URL. To try it, start
+steps_service.py: docs/guides/workers.md says how.
 """
 
 import json

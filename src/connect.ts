@@ -19,7 +19,7 @@ import type { Machine, OpenStoreOptions } from './open-store.ts'
 import { permissionsOf } from './settings/run-types/permissions.ts'
 import { budgetLimits } from './settings/run-types/publishing-rules.ts'
 import { runPolicy } from './settings/run-types/run-policy.ts'
-import type { Settings } from './settings/settings.ts'
+import { executedTypes, type Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
 
 export interface ConnectOptions extends Partial<Machine> {
@@ -103,6 +103,7 @@ function runPermissionsOf(settings: Settings): Readonly<Record<string, GitHubPer
 export function nodeSettings(settings: Settings) {
   return {
     types: settings.runs,
+    executedTypes: executedTypes(settings),
     leaseMs: settings.leaseMs,
     retention: settings.retention,
     limits: budgetLimits(settings),

@@ -64,6 +64,17 @@ export class StoreUnavailableError extends HoldfastError {}
  */
 export class StoreContendedError extends HoldfastError {}
 
+/** The same request may succeed later. */
+export function isStoreAway(error: unknown): error is StoreUnavailableError | StoreContendedError {
+  return error instanceof StoreUnavailableError || error instanceof StoreContendedError
+}
+
+/**
+ * So often a request is tried that the store answers with an error of another kind. It may be a
+ * short fault, or something in the request that the store never takes.
+ */
+export const oddErrorsMax = 5
+
 /**
  * GitHub could not be asked whether something was published, so it may be published or not. Publish
  * nothing now, and ask again later.

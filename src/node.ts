@@ -68,6 +68,7 @@ export interface NodeOptions {
   readonly webhookSecrets: readonly string[]
   readonly leaseMs: RunsOptions['leaseMs']
   readonly policyOf: RunsOptions['policyOf']
+  readonly executedTypes?: readonly string[]
   readonly retention: PurgerOptions['retention']
   readonly limits: BudgetLimits
   /** Hosts whose images are shown. Default: none. */

@@ -5,7 +5,7 @@
  * body. `hfr_RUN.SECRET` is the run token that a child process sends as its bearer token. Both have
  * the same hash and fence, so either form proves the lease. `hft_ID.SECRET` is a scoped token.
  */
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { Random } from './random.ts'
 
 export function makeSecret(random: Random): string {
@@ -13,7 +13,7 @@ export function makeSecret(random: Random): string {
 }
 
 export function hashSecret(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex')
+  return hash('sha256', secret, 'hex')
 }
 
 /** Compares two hashes in constant time, so that the duration does not show where they differ. */

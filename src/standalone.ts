@@ -33,6 +33,7 @@ import { budgetLimits } from './settings/run-types/publishing-rules.ts'
 import { runPolicy } from './settings/run-types/run-policy.ts'
 import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
+import type { RunSecrets } from './texts/run-secrets.ts'
 
 export interface StandaloneOptions extends Machine {
   readonly log: FastifyBaseLogger
@@ -50,7 +51,8 @@ export interface Standalone {
   readonly publishedBy: PublishedBy
   /** From now on, what this run shows is published, if this process does it. */
   publishFor(runId: string): void
-  openDoor(): Promise<RunDoor>
+  /** `runSecrets` are hidden in what comes through it. */
+  openDoor(runSecrets: RunSecrets): Promise<RunDoor>
   /**
    * Waits until everything of the run is published, at most `ms`. It does not wait for GitHub if
    * that refuses the credentials.
@@ -96,7 +98,8 @@ export async function openStandalone(
       publisher = openOutbox({ ...parts, onlyRunId })
       publisher.start()
     },
-    openDoor: () => openRunDoor(settings, { ...options, store, runs, github }),
+    openDoor: (runSecrets) =>
+      openRunDoor(settings, { ...options, store, runs, github, runSecrets }),
     async published(runId, ms, signal) {
       const until = options.clock.monotonicMs() + (publisher === null ? 0 : ms)
       for (;;) {

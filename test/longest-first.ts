@@ -30,6 +30,7 @@ const long = [
   'test/chaos/publish-two-servers.test.ts',
   'test/move/crashes.test.ts',
   'test/conformance/engines/bullmq-outages.test.ts',
+  'test/scenarios/odd-functions.test.ts',
   'test/scenarios/holding.test.ts',
   'test/scenarios/steps.test.ts',
   'test/move/moved-store.test.ts',
@@ -44,6 +45,7 @@ const long = [
   'test/chaos/claims-at-once.test.ts',
   'test/conformance/audit/why.postgres.test.ts',
   'test/scenarios/stopping-work.test.ts',
+  'test/exec/guide.test.ts',
   'test/readme.test.ts',
   'test/package.test.ts',
 ]

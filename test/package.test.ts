@@ -70,6 +70,7 @@ describe('the package', () => {
     const all = readdirSync(installed(), { recursive: true, encoding: 'utf8' })
     const files = all.filter((file) => !file.startsWith('examples/'))
     expect(all.filter((file) => file.includes('.test.'))).toEqual([])
+    expect(all.filter((file) => /^examples\/\w[\w-]*\/(data|site)/.test(file))).toEqual([])
     expect(files.filter((file) => /\.test\.|(?<!\.d)\.ts$/.test(file))).toEqual([])
     for (const dialect of ['sqlite', 'postgres']) {
       const migrations = readdirSync(join(clone, 'sql', dialect)).filter((f) => /^\d/.test(f))

@@ -8,6 +8,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { installIn } from './exec/exec-world.ts'
 import { newPullRequest, sha } from './scenarios/client.ts'
 import { databases, type ServerData } from './scenarios/server-data.ts'
 import { adminToken, Server } from './scenarios/server.ts'
@@ -70,10 +71,9 @@ it('the line with exec does the work once', async () => {
     sender: { login: 'mona', id: 1, type: 'User' },
   }
   writeFileSync(inFolder('event.json'), JSON.stringify(event))
-  const program = `${process.execPath} ${join(root, 'bin', 'holdfast.mjs')}`
-  const line = blockOf('sh').replace('npx holdfast', program)
+  installIn(data.folder)
   for (const expected of ['Done: review of acme/widgets#7', 'Nothing to do']) {
-    expect(await bash(line)).toEqual([0, expect.stringContaining(expected)])
+    expect(await bash(blockOf('sh'))).toEqual([0, expect.stringContaining(expected)])
   }
   expect(readFileSync(inFolder('done.txt'), 'utf8')).toBe('reviewed\n')
 })

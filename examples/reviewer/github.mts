@@ -1,6 +1,7 @@
 /**
  * Stands in for GitHub, so that the reviewer can be tried. It opens a pull request as soon as the
- * server answers, and prints what the pull request shows when the run has ended.
+ * server answers, and prints what the pull request shows when the run has ended. HOLDFAST_URL is the
+ * address of the server, PORT its own port.
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -17,7 +18,7 @@ sendWebhooks(github, {
   secret: 'reviewer-webhook-secret',
   repo,
 })
-console.log(`github listening on ${api.url}`)
+console.log(`github listening on ${api.url}, for the server at ${HOLDFAST_URL}`)
 
 const isReady = () =>
   fetch(`${HOLDFAST_URL}/readyz`).then(

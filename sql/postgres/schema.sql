@@ -391,8 +391,6 @@ CREATE INDEX run_head_sha ON holdfast.run USING btree (head_sha, claim_fence);
 
 CREATE UNIQUE INDEX run_job_key ON holdfast.run USING btree (key, type, scope) WHERE (pr IS NULL);
 
-CREATE INDEX run_key ON holdfast.run USING btree (key, type);
-
 CREATE UNIQUE INDEX run_one_active ON holdfast.run USING btree (subject_id) WHERE ((on_newer = 'supersede'::text) AND (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text])));
 
 CREATE UNIQUE INDEX run_one_ahead ON holdfast.run USING btree (subject_id) WHERE ((state = ANY (ARRAY['running'::text, 'waiting'::text])) OR (available_at IS NOT NULL));

@@ -348,8 +348,6 @@ CREATE INDEX run_head_sha ON run (head_sha, claim_fence);
 
 CREATE UNIQUE INDEX run_job_key ON run (key, type, scope) WHERE pr IS NULL;
 
-CREATE INDEX run_key ON run (key, type);
-
 CREATE UNIQUE INDEX run_one_active ON run (subject_id)
   WHERE on_newer = 'supersede' AND state IN ('pending', 'running', 'waiting');
 

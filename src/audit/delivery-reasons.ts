@@ -31,7 +31,7 @@ export const waitWords: Readonly<Record<DeliveryWait, (details: WaitDetails) => 
   },
   // The failure comes first: it is the cause that people need.
   budget: ({ limit, error = null }) => {
-    if (error === null) return limit ?? 'no more may be written to GitHub for now'
+    if (error === null) return limit ?? 'it waits for its turn, because writes to GitHub are spaced'
     return `${failedWords({ error })}; ${limit ?? 'it is tried again when the budget allows it'}`
   },
   in_doubt: ({ next, isLost = false, ...details }) => {

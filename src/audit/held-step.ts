@@ -6,7 +6,11 @@ export interface HeldStepChoice {
   readonly command: string
 }
 
-export function heldStepChoices(runId: string, name: string): readonly HeldStepChoice[] {
+/** `key`: what the other system knows the step by, if the program gave it that. */
+export function heldStepChoices(
+  runId: string,
+  { name, key }: { readonly name: string; readonly key: string },
+): readonly HeldStepChoice[] {
   // A name may begin with a hyphen, which would be read as a flag.
   const command = (verb: string, ...flags: readonly string[]): string =>
     (name.startsWith('-')
@@ -16,8 +20,8 @@ export function heldStepChoices(runId: string, name: string): readonly HeldStepC
   return [
     {
       text:
-        `Find out whether the step ${name} was done. If it was, confirm it (without --result, ` +
-        'the run gets null)',
+        `Find out whether the step ${name} was done. Its key is ${key}. If it was done, confirm ` +
+        'it (without --result, the run gets null)',
       command: command('confirm', '--result JSON'),
     },
     { text: 'If it was not done, repeat it', command: command('repeat') },

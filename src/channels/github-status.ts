@@ -51,7 +51,7 @@ export const statusContent = z.object({
 export type StatusContent = z.infer<typeof statusContent>
 
 /** GitHub refuses a longer one. */
-const descriptionMax = 140
+export const descriptionMax = 140
 
 /** The URL in GitHub's answer is for programs. People look at the commit. */
 const writtenStatus = z

@@ -129,6 +129,16 @@ describe('every state, in both languages', () => {
     expect(render({ ...view, locale: 'ru' })).toBe(finished('ru', ...ru))
   })
 
+  test('a failed command, with how it ended and its last lines, made harmless', () => {
+    const output = ['x'.repeat(600), '# a', '', '```', '@acme/team', '<!-- b -->', '--- why']
+    const errorText = ['exit code 4', ...output].join('\n')
+    const body = render({ ...failed, errorCode: 'command_failed', errorText })
+    const [first, , ...last] = body.split('\n').filter((line) => line.startsWith('>'))
+    expect(first).toBe('> exit code 4 · `command_failed`')
+    const lines = ['\\# a', '\\`\\`\\`', '@\u200bacme/team', '&lt;!-- b --&gt;', '\\--- why']
+    expect(last.slice(-5)).toEqual(lines.map((line) => `> ${line}`))
+  })
+
   test('failed without an error text', () => {
     expect(render(failed)).toBe(finished('en', '### 💥 review: failed'))
   })

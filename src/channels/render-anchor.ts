@@ -6,6 +6,7 @@
  * UTC, because "a minute ago" would be wrong a minute later.
  */
 import type { AnchorView, PastRun, PhaseLine } from '../domain/outbox/anchor-view.ts'
+import { shortFailure } from '../domain/failure-text.ts'
 import { ownReasonOf, skipReasonOf, shownStateOf } from '../domain/outbox/words/shown-state.ts'
 import { wordsOf } from '../domain/outbox/words/words-of.ts'
 import type { AnchorWords, Duration, ShownState, Words } from '../domain/outbox/words/words.ts'
@@ -110,11 +111,17 @@ function skipped(view: AnchorView, words: Words): string {
   return 'text' in why ? `> ${safeLine(why.text)}` : words.reason.filtered
 }
 
+const failureMax = 500
+const failureLinesMax = 20
+
+/** Line by line, because the end of a command's output is hard to read without its lines. */
 function quoted({ errorCode, errorText }: AnchorView): string {
   const code = (errorCode ?? '').replaceAll(/[^\w.-]/g, '').slice(0, 64)
-  const parts = [safeLine(errorText ?? '', 500), code === '' ? '' : `\`${code}\``]
-  const text = parts.filter((part) => part !== '').join(' · ')
-  return text === '' ? '' : `> ${text}`
+  const text = shortFailure(errorCode, errorText ?? '', failureMax)
+  const [first = '', ...more] = text.split('\n').map((line) => safeLine(line, failureMax))
+  const head = [first, code === '' ? '' : `\`${code}\``].filter((part) => part !== '').join(' · ')
+  const lines = [head, ...more.slice(-failureLinesMax)].filter((line) => line !== '')
+  return lines.map((line) => `> ${line}`).join('\n')
 }
 
 function phases(view: AnchorView, { anchor }: Words): string {

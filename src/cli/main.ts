@@ -4,6 +4,7 @@ import { isatty } from 'node:tty'
 import { systemClock } from '../clock.ts'
 import { systemRandom } from '../random.ts'
 import { systemScheduler } from '../scheduler.ts'
+import { exitCodes } from './failure.ts'
 import { finishOutput } from './finish-output.ts'
 import { runCommandLine } from './run-command-line.ts'
 import { streamTerminal } from './terminal.ts'
@@ -39,6 +40,13 @@ function realWorld(umask: number): World {
       process.on('unhandledRejection', handler)
       return () => process.off('unhandledRejection', handler)
     },
+    onUncaughtException(handler) {
+      const decide = (thrown: unknown): void => {
+        if (handler(thrown) === 'end') process.exit(exitCodes.failed)
+      }
+      process.on('uncaughtException', decide)
+      return () => process.off('uncaughtException', decide)
+    },
     compose: async (...args) => (await import('../compose.ts')).compose(...args),
     composeWorker: async (...args) => (await import('../compose-worker.ts')).composeWorker(...args),
     openStore: async (...args) => (await import('../open-store.ts')).openStore(...args),
@@ -61,19 +69,29 @@ export async function main(changed: Partial<World> = {}): Promise<never> {
   const umask = process.umask(0o077)
   const given = { ...realWorld(umask), ...changed }
   let wasStopped = false
+  let listening = 0
   const world: World = {
     ...given,
-    onStopSignal: (handler) =>
-      given.onStopSignal((signal) => {
+    onStopSignal: (handler) => {
+      listening += 1
+      const removeHandler = given.onStopSignal((signal) => {
         wasStopped = true
         handler(signal)
-      }),
+      })
+      return () => {
+        listening -= 1
+        removeHandler()
+      }
+    },
   }
   const exitCode = await runCommandLine(process.argv.slice(2), world)
-  // From here on, a signal ends the process at once.
-  for (const signal of stopSignals) process.removeAllListeners(signal)
+  const end = (): never =>
+    process.exit(exitCode === 0 && world.terminal.lostAnswer() ? 1 : exitCode)
+  // From here on, a signal ends the process at once. A command that still listens has said with
+  // which exit code it ends, and so it does.
+  if (listening > 0) given.onStopSignal(end)
   const { stdout, stderr } = world.inherited
   await finishOutput({ stdout, stderr, scheduler: world.scheduler, wasStopped })
   // If a server did not drain, its open connections would keep the process alive.
-  process.exit(exitCode === 0 && world.terminal.lostAnswer() ? 1 : exitCode)
+  return end()
 }

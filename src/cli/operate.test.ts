@@ -136,7 +136,8 @@ describe('runs', () => {
     [['show', 'run_nope'], 1, 'There is no run run_nope', 'holdfast runs'],
     [['cancel', 'run_nope'], 1, 'There is no run run_nope', 'holdfast runs'],
     [['rerun', 'run_nope'], 1, 'There is no run run_nope', 'holdfast runs'],
-    [['show', '../tokens'], 2, 'An id has 1 to 100 letters', ''],
+    [['show', '../tokens'], 2, 'An id has 1 to 100 letters', 'List runs: holdfast runs'],
+    [['cancel', 'acme/widgets#6'], 2, 'An id has 1 to', 'holdfast runs --repo acme/widgets --pr 6'],
     [['show'], 2, 'Missing argument: holdfast runs show <id>', '--help'],
     [['shwo'], 2, 'Unknown command "shwo". Did you mean "show"?', ''],
     [['--state', 'broken'], 2, '--state must be pending, running', ''],
@@ -270,7 +271,11 @@ describe('why', () => {
   })
 
   test.each([
-    [['nonsense'], 2, 'must be owner/repo#5'],
+    [['nonsense'], 2, 'The question "nonsense" must be owner/repo#5'],
+    [['6'], 2, 'Name the repository, too: holdfast why OWNER/REPO#6'],
+    [['#6'], 2, 'Name the repository, too: holdfast why OWNER/REPO#6'],
+    [['widgets#5'], 2, 'Name the repository, too: holdfast why OWNER/widgets#5'],
+    [['x'.repeat(200)], 2, 'The question must be owner/repo#5'],
     [[' '], 2, 'Ask about something'],
     [['run_nope'], 1, 'There is no run run_nope'],
     [[], 2, 'Missing argument: holdfast why <query>'],
@@ -329,7 +334,7 @@ describe('the database', () => {
     const { code, stderr } = await at.command('backup', 'x y.dump', '--database-url', url)
     expect(code).toBe(1)
     expect(stderr).toContain(
-      "pg_dump --format=custom --schema=holdfast --file='x y.dump' " +
+      "umask 077; pg_dump --format=custom --schema=holdfast --file='x y.dump' " +
         "'postgres://me@db.test/hold%20fast?sslmode=require'",
     )
     expect(stderr).not.toContain('hunter2')

@@ -39,6 +39,14 @@ describe('help', () => {
     for (const [, entry] of optionEntries) expect(help).toContain(entry.env)
   })
 
+  test('the help of worker has no settings that only a server uses', async () => {
+    const world = new FakeWorld()
+    await world.run('worker', '--help')
+    expect(world.stdout).toContain('--queue-url')
+    expect(world.stdout).not.toMatch(/--(host|port|public-url|trusted-proxies)\b/)
+    expect(world.stdout).not.toContain('Access:')
+  })
+
   test.each(['--version', '-V'])('%s prints the version', async (flag) => {
     const world = new FakeWorld()
     expect(await world.run(flag)).toBe(0)
@@ -69,7 +77,15 @@ describe('wrong usage', () => {
     ['token --scop read', 'Did you mean "--scope" of "holdfast token create"?'],
     ['token create --scop read', 'Did you mean "--scope"?'],
     ['serve --port', '--port needs a value'],
-    ['serve now', 'Too many arguments for "holdfast serve"'],
+    ['serve now', 'Too many arguments for "holdfast serve"\n'],
+    ['serve hunter2', 'Too many arguments for "holdfast serve"\n'],
+    ['serve 9000', 'for "holdfast serve". Did you mean "holdfast serve --port 9000"?'],
+    ['runs steps confirm run_1 deploy', 'Did you mean "holdfast runs step confirm"?'],
+    ['serve --database-url sqlite://hunter2', 'directly, without "//": sqlite:holdfast.db'],
+    [
+      'runs --repo widgets',
+      "--repo must be owner/name in GitHub's characters, such as acme/widgets",
+    ],
     ['serve --admin-token=hunter2', 'Set HOLDFAST_ADMIN_TOKEN or HOLDFAST_ADMIN_TOKEN_FILE'],
     ['serve --github-token hunter2', 'Set GITHUB_TOKEN or GITHUB_TOKEN_FILE'],
     ['serve --github-webhook-secret hunter2', 'Set GITHUB_WEBHOOK_SECRET or'],

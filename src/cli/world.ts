@@ -46,6 +46,8 @@ export interface World {
   onStopSignal(handler: (signal: string) => void): () => void
   /** Calls the handler, instead of ending the process. Returns a function that removes it. */
   onUnhandledRejection(handler: (reason: unknown) => void): () => void
+  /** The same for an exception that nobody caught. The handler says if the process ends at once. */
+  onUncaughtException(handler: (thrown: unknown) => 'end' | 'go-on'): () => void
   readonly compose: typeof compose
   readonly composeWorker: typeof composeWorker
   readonly openStore: typeof openStore

@@ -22,13 +22,33 @@ export function usageError(error: CommanderError, command: Command): UsageError 
     case 'commander.missingMandatoryOptionValue':
       return misspelt(command) ?? new UsageError(`${flagIn(quoted)} is missing`, hint)
     case 'commander.missingArgument':
+      if (quoted === 'command') {
+        return new UsageError(`Missing: the command to run, after --: ${name} … -- COMMAND`, hint)
+      }
       return new UsageError(`Missing argument: ${name} <${quoted}>`, hint)
     case 'commander.excessArguments':
       if (isDefaultList(command)) return unknownCommand(command.args[0] ?? '', command.parent)
-      return new UsageError(`Too many arguments for "${name}"`, hint)
+      return tooMany(command)
     default:
       return new UsageError(error.message.replace(/^error: /, ''), hint)
   }
+}
+
+function tooMany(command: Command): UsageError {
+  const name = fullName(command)
+  const [first = ''] = command.args
+  // `runs steps confirm` for `runs step confirm`: only a known name is repeated.
+  const beside = command.parent?.commands.flatMap(({ commands }) => commands) ?? []
+  const meant = beside.find((other) => other.name() === first)
+  const hasPort = command.options.some(({ long }) => long === '--port')
+  const right =
+    meant !== undefined
+      ? fullName(meant)
+      : hasPort && /^\d{1,5}$/.test(first)
+        ? `${name} --port ${first}`
+        : null
+  const question = right === null ? '' : `. Did you mean "${right}"?`
+  return new UsageError(`Too many arguments for "${name}"${question}`, `See: ${name} --help`)
 }
 
 /** Throws if the arguments ask for the help of an unknown command. Commander prints its own. */

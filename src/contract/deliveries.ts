@@ -141,7 +141,12 @@ const deliveryFields = {
   due_at: time
     .nullable()
     .describe('When the next step is due; null while it waits for another delivery.'),
-  tries: z.int().describe('Failed attempts of this version.'),
+  tries: z
+    .int()
+    .describe(
+      'How many attempts of this version failed; 0 when the first one succeeded. Every attempt ' +
+        'is in `attempts`.',
+    ),
   error: trouble.nullable().describe('What went wrong in the last attempt.'),
   in_doubt: z.boolean().describe('An attempt ended without an answer: it may have arrived.'),
   settling: z

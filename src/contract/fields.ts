@@ -24,7 +24,7 @@ export const repo = z
   .max(200, 'must be at most 200 characters')
   .regex(
     /^[A-Za-z0-9_-]{1,100}\/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/,
-    "must be owner/name in GitHub's characters",
+    "must be owner/name in GitHub's characters, such as acme/widgets",
   )
   .toLowerCase()
   .meta({

@@ -21,7 +21,7 @@ import {
   text,
   waitMs,
 } from './fields.ts'
-import { pickedBy } from './forms.ts'
+import { noForm, pickedBy } from './forms.ts'
 import { knownStep } from './step-fields.ts'
 
 const claimCommon = {
@@ -41,6 +41,13 @@ const claimCommon = {
         'arrival decides.',
     ),
   rerun: z.boolean().optional().describe('A person asked for a rerun.'),
+  queue: z
+    .boolean()
+    .optional()
+    .describe(
+      'False: if it would be queued behind another run of its subject, it is stored as skipped, ' +
+        'with the reason `busy`. Default: it is queued.',
+    ),
   input: anyJson.optional().describe('Any JSON for the worker, at most 256 KB.'),
   lease: z
     .boolean()
@@ -90,8 +97,19 @@ export const jobClaim = z
   .register(z.globalRegistry, { id: 'JobClaim', title: 'Job' })
 
 export const claimBody = pickedBy(z.union([pullRequestClaim, jobClaim]), (body) =>
-  isJob(body) ? jobClaim : pullRequestClaim,
+  isJob(body) ? jobClaim : namesNothing(body) ? neither : pullRequestClaim,
 )
+
+const neither = noForm(
+  'key',
+  'is required for a job; a pull request needs repo, pr, base_sha and head_sha',
+)
+
+/** It has only what both forms have. A misspelt field is answered with the nearest right one. */
+function namesNothing(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null) return false
+  return Object.keys(body).every((field) => field === 'type' || field in claimCommon)
+}
 
 function isJob(body: unknown): boolean {
   if (typeof body !== 'object' || body === null) return false
@@ -108,7 +126,10 @@ export const leaseBody = z.strictObject({
     .min(1, 'must name at least one type')
     .max(100, 'must name at most 100 types')
     .optional()
-    .describe('Only runs of these types, 1 to 100 of them. Default: any.'),
+    .describe(
+      'Only runs of these types, 1 to 100 of them. Default: all that have no function and no ' +
+        'command in the configuration.',
+    ),
   run_id: id.optional().describe('Only this run.'),
   wait_ms: waitMs.optional(),
   lease_ms: leaseMs

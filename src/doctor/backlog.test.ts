@@ -23,6 +23,16 @@ it('no waiting run is fine', () => {
 it('very many heads are counted as more', () => {
   const headChecks = { count: 1000, more: true, oldestAt: 0 }
   const caughtUp = { headChecks, deliveriesUnread: false, deliveriesUnfetched: [] }
-  const [finding] = checkCatchUp(caughtUp, 0)
+  const [finding] = checkCatchUp(caughtUp, 0, 'live')
   expect(finding?.detail).toBe('More than 1000 heads to be checked on GitHub.')
+})
+
+it('a head that waits in the sandbox is no warning: nothing there checks it', () => {
+  const headChecks = { count: 1, more: false, oldestAt: 0 }
+  const caughtUp = { headChecks, deliveriesUnread: false, deliveriesUnfetched: [] }
+  const check = (mode: 'live' | 'sandbox') => checkCatchUp(caughtUp, 20 * 60_000, mode)
+  expect(check('live')).toMatchObject([{ level: 'warning' }])
+  expect(check('sandbox')).toMatchObject([
+    { level: 'ok', detail: 'The sandbox checks no heads on GitHub.' },
+  ])
 })

@@ -1,5 +1,6 @@
 /** Checks of what waits: runs for a worker or the sweeper, webhooks for a decision. */
 import type { CatchUpBacklog } from '../store/catch-up-store.ts'
+import type { StoreMode } from '../store.ts'
 import type { AuditRow } from '../domain/audit.ts'
 import { fine, warning, type Finding } from '../domain/finding.ts'
 import type { Counted, InboxBacklog, Paged, StoreVitals } from '../store.ts'
@@ -123,23 +124,32 @@ function checkGivenUp({ failed, lastFailed }: InboxBacklog): readonly Finding[] 
   ]
 }
 
-/** Every pass of catch-up asks about the due heads. After a day they are given up. */
-export function checkCatchUp(backlog: CatchUpBacklog, nowMs: number): readonly Finding[] {
+/**
+ * Every pass of catch-up asks about the due heads. After a day they are given up. The sandbox has
+ * no catch-up, and its heads decide nothing on the real GitHub.
+ */
+export function checkCatchUp(
+  backlog: CatchUpBacklog,
+  nowMs: number,
+  mode: StoreMode,
+): readonly Finding[] {
   const { headChecks, deliveriesUnread, deliveriesUnfetched } = backlog
   const waitedMs = headChecks.oldestAt === null ? 0 : nowMs - headChecks.oldestAt
   const heads = countText(headChecks, 'head')
   const missed = deliveriesUnfetched.length
   const unfetched = `${missed} missed webhook${missed === 1 ? '' : 's'}`
   return [
-    ...(waitedMs <= headMsMax
-      ? [fine('catch-up.heads', `${heads} to be checked on GitHub.`)]
-      : [
-          warning(
-            'catch-up.heads',
-            `${heads} could not be checked on GitHub yet, the oldest ${agoText(waitedMs)}.`,
-            'Holdfast tries again. Why it fails: holdfast catchup',
-          ),
-        ]),
+    ...(mode === 'sandbox'
+      ? [fine('catch-up.heads', 'The sandbox checks no heads on GitHub.')]
+      : waitedMs <= headMsMax
+        ? [fine('catch-up.heads', `${heads} to be checked on GitHub.`)]
+        : [
+            warning(
+              'catch-up.heads',
+              `${heads} could not be checked on GitHub yet, the oldest ${agoText(waitedMs)}.`,
+              'Holdfast tries again. Why it fails: holdfast catchup',
+            ),
+          ]),
     ...(deliveriesUnread
       ? [
           warning(

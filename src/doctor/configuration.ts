@@ -2,7 +2,9 @@
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import { secretLengthMin } from '../settings/options/option.ts'
 import { missingAdminTokenHint } from '../settings/data-folder/server-secrets.ts'
+import { configFileNames } from '../settings/config-file/config-file.ts'
 import { options } from '../settings/options/options.ts'
+import { missingForLive } from '../settings/missing-for-live.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { SettingsError } from '../settings/settings-error.ts'
 
@@ -15,24 +17,19 @@ export function settingsProblems(error: SettingsError): readonly Finding[] {
 
 export function checkConfigFile({ configFile }: Settings): readonly Finding[] {
   const read =
-    configFile === null ? 'No config file: defaults are used.' : `The config file is ${configFile}`
+    configFile === null
+      ? `The working directory has no ${configFileNames.join(' or ')}: defaults are used.`
+      : `The config file is ${configFile}`
   return [fine('configuration', read)]
 }
 
 export function checkMode(settings: Settings): readonly Finding[] {
   if (settings.mode === 'live') return [fine('mode', 'Live: the GitHub credentials are used.')]
-  const { githubToken, githubAppId, githubPrivateKey, githubWebhookSecrets } = options
-  const canAct = settings.githubToken !== null || settings.githubAppId !== null
-  const knowsGitHub = settings.githubWebhookSecrets.length > 0
-  const missing = [
-    ...(canAct ? [] : [`${githubToken.env}, or ${githubAppId.env} with ${githubPrivateKey.env}`]),
-    ...(knowsGitHub ? [] : [githubWebhookSecrets.env]),
-  ]
   return [
     warning(
       'mode',
       'Sandbox: a simulated GitHub is used instead of the real one.',
-      `To go live, set ${missing.join(', and ')}, and start on a new database.`,
+      `To go live, set ${missingForLive(settings)}, and start on a new database.`,
     ),
   ]
 }

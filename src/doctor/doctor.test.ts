@@ -27,6 +27,7 @@ beforeEach(() => {
   mkdirSync(join(cwd, 'data'), { mode: 0o700 })
 })
 
+const liveEnv = { GITHUB_TOKEN: 't', GITHUB_WEBHOOK_SECRET: 's' }
 const inspection: DatabaseInspection = {
   engine: 'PostgreSQL 17.1',
   schema: { version: 3, missing: [] },
@@ -219,10 +220,8 @@ describe('configuration', () => {
   })
 
   test('in live mode with a public address leads to no warning', async () => {
-    const { levels } = await findings({
-      env: { GITHUB_TOKEN: 't', GITHUB_WEBHOOK_SECRET: 's', HOLDFAST_PUBLIC_URL: 'https://h.test' },
-      store: { vitals: { mode: 'live' } },
-    })
+    const env = { ...liveEnv, HOLDFAST_PUBLIC_URL: 'https://h.test' }
+    const { levels } = await findings({ env, store: { vitals: { mode: 'live' } } })
     expect([levels['mode'], levels['public_url'], levels['store.mode']]).toEqual([
       'ok',
       'ok',
@@ -332,7 +331,7 @@ describe('the store', () => {
       deliveriesUnread: true,
       deliveriesUnfetched: ['guid-1', 'guid-2'],
     }
-    const { of, levels } = await findings({ store: { caughtUp } })
+    const { of, levels } = await findings({ env: liveEnv, store: { caughtUp } })
     expect(of('catch-up.heads')).toMatchObject({
       level: 'warning',
       detail: '2 heads could not be checked on GitHub yet, the oldest for 20 min.',

@@ -139,7 +139,9 @@ function storeChecks({ settings, store }: DoctorOptions): readonly Check[] {
       name: 'catch-up',
       run: async () => {
         const open = await store()
-        return open === null ? [] : checkCatchUp(await open.catchUp.backlog(), open.now())
+        return open === null
+          ? []
+          : checkCatchUp(await open.catchUp.backlog(), open.now(), settings.mode)
       },
     },
     {

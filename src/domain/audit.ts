@@ -16,6 +16,9 @@
  * Many decisions may share a transaction: a cause never crosses from one to another.
  */
 
+/** The actor of `holdfast exec`, if it works directly on the store. */
+export const execActor = 'exec'
+
 export const auditTypes = [
   'webhook.received',
   'webhook.duplicate',

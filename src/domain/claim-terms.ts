@@ -45,11 +45,18 @@ export interface Claim {
   readonly sender: string | null
   /** A person asked for a rerun. */
   readonly rerun: boolean
+  /** If not, it is stored as skipped where it would be queued: nobody will wait for its turn. */
+  readonly mayQueue: boolean
   /** Why the type's `when` rule skips it; null if it does not. */
   readonly skipReason: string | null
   readonly input: string | null
   /** The claimer's lease, or null to leave the run pending for a worker. */
   readonly lease: LeaseGrant | null
+  /**
+   * An executor of the claiming process that is free. If the claim leaves a run pending, this one
+   * takes it at once: see `takenAtOnce`.
+   */
+  readonly executor?: LeaseGrant
   readonly leaseMs: number
   readonly actor: string
   /** The audit row that led to it; none if the actor simply asked. */

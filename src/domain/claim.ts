@@ -18,6 +18,8 @@
  * If the run of a current key was purged, its last end decides: row 6 if it succeeded, otherwise
  * row 7, for events that make a head.
  *
+ * A claim that must not be queued (`mayQueue`) is busy where it would be, as for a type that skips.
+ *
  * A claim that its type's rule refuses (`skipReason`) still makes its commit the head: a key
  * without a row is stored as skipped, and no work starts.
  *
@@ -141,8 +143,8 @@ function decideEndedKey(given: ClaimCase, same: Run): ClaimDecision {
   if (!claim.rerun && !startsNextRound(given, same)) return skip(given, 'duplicate', same)
   const triggered = withTrigger(withEvent(given, same), claim, facts.subject, given.rank)
   const next = nextRound(given, triggered)
+  if (isBusy(given)) return skip(given, 'busy', same)
   if (mustQueue(given)) return queue(given, next)
-  if (facts.others.length > 0 && claim.policy.onNewer === 'skip') return skip(given, 'busy', same)
   if (same.state === 'superseded') return startWork(given, next, 'returned')
   return startWork(given, next, same.state === 'succeeded' ? 'rerun' : 'retry')
 }
@@ -168,6 +170,13 @@ function restartsPurgedKey({ claim, facts }: ClaimCase): boolean {
   return (makesHead(claim, facts) || reopens) && !older
 }
 
+/** Another run is active, and this one must not wait for its end. */
+function isBusy(given: ClaimCase): boolean {
+  const { claim, facts } = given
+  if (claim.policy.onNewer === 'skip') return facts.others.length > 0
+  return !claim.mayQueue && mustQueue(given)
+}
+
 /** Queues behind the run that is active or may be leased; other queued runs do not count. */
 function mustQueue({ claim, facts }: ClaimCase): boolean {
   return claim.policy.onNewer === 'queue' && facts.others.some(runs.isAhead)
@@ -177,7 +186,7 @@ function mustQueue({ claim, facts }: ClaimCase): boolean {
 function decideNewKey(given: ClaimCase): ClaimDecision {
   const { claim, facts } = given
   const { others } = facts
-  if (others.length > 0 && claim.policy.onNewer === 'skip') return storeSkipped(given, 'busy')
+  if (isBusy(given)) return storeSkipped(given, 'busy')
   const fresh = freshRun(given)
   if (claim.skipReason !== null) return skipByRule(given, fresh, claim.skipReason)
   if (mustQueue(given)) return queue(given, fresh)
@@ -334,6 +343,33 @@ function freshRun(given: ClaimCase): Run {
     round: facts.pastRound + 1,
   }
   return withTrigger(fresh, claim, facts.subject, rank)
+}
+
+/** A run that an executor takes right after its claim, in the same transaction. */
+export interface TakenAtOnce {
+  readonly run: Run
+  /** As for every lease. Its id becomes the run's fence. */
+  readonly audit: AuditDraft
+}
+
+/**
+ * Null if the claim leaves no run for a lease. A reclaimed round may have steps, which only a lease
+ * of its own brings to the executor.
+ */
+export function takenAtOnce(
+  { executor }: Claim,
+  { run, process, reason }: ClaimDecision,
+  now: number,
+): TakenAtOnce | null {
+  if (executor === undefined || run === null || !process || reason === 'reclaimed') return null
+  if (run.state !== 'pending' || run.availableAt === null) return null
+  const { id: runId, round, attempt } = run
+  const data = { worker: executor.worker, round, attempt }
+  const actor = `executor:${executor.worker ?? ''}`
+  return {
+    run: runs.start(run, executor, now),
+    audit: { type: 'run.leased', actor, runId, data },
+  }
 }
 
 /** The audit row whose id becomes the run's fence. */

@@ -113,7 +113,7 @@ export interface Run extends Announcement {
   /** A person asked for this round: it is leased before others, and has a slot of its own. */
   readonly asked: boolean
   readonly leaseHash: string | null
-  /** Hashes of earlier leases, newest first: an old token gets `lease_lost` instead of 401. */
+  /** Hashes of the last few leases, newest first: an old token gets `lease_lost`, and not 401. */
   readonly pastLeaseHashes: string
   /** The lease that completed the last round: a repeated completion is answered, not refused. */
   readonly completedLeaseHash: string | null
@@ -171,6 +171,7 @@ export interface Moment {
   readonly interruptions: readonly Interruption[]
 }
 
+/** Every write of a run writes them all, so they must not grow with each release and rerun. */
 const pastLeaseHashesKept = 16
 /** `tokenUntil` of a lease whose token was revoked. */
 export const revokedUntil = 0

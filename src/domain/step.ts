@@ -87,6 +87,12 @@ export interface StepStart {
   readonly codeVersion: string | null
 }
 
+/** What a step came to, for the commit that also ends its run. */
+export interface StepResult extends StepStart {
+  /** JSON as text. */
+  readonly result: string
+}
+
 /**
  * `began`: do it now. `already`: this very call was made before. `known`: it has a result or an
  * error. `in-doubt`: an earlier holder began it and left no result. `late`: the step was begun

@@ -68,7 +68,7 @@ type ProcessorStore = StorePart<{ inbox: 'due' | 'body' | 'finish' | 'postpone' 
 
 export interface ProcessorOptions {
   readonly store: ProcessorStore
-  readonly runs: Pick<RunsService, 'claimCommitted' | 'runsEnded'>
+  readonly runs: Pick<RunsService, 'claimCommitted' | 'offerStarts' | 'runsEnded'>
   readonly acts: Pick<ActPlanner, 'routesFor' | 'actsFor' | 'askPull' | 'failuresFor'>
   readonly scheduler: Scheduler
   readonly log: Log
@@ -252,9 +252,19 @@ export class Processor {
   }
 
   async #finish(decided: DecidedWebhook): Promise<FinishedWebhook> {
-    const finished = await this.#options.store.inbox.finish(decided)
-    this.#afterCommit(finished)
-    return finished
+    const { store, runs } = this.#options
+    const offers = runs.offerStarts()
+    try {
+      const acts = decided.acts.map((act) => {
+        return act.act === 'claim' ? { ...act, claim: offers.offer(act.claim) } : act
+      })
+      const finished = await store.inbox.finish({ ...decided, acts })
+      for (const claim of finished.claims) offers.begin(claim)
+      this.#afterCommit(finished)
+      return finished
+    } finally {
+      offers.close()
+    }
   }
 
   /** Wakes whoever waits. Nothing is reported before the commit. */

@@ -143,6 +143,7 @@ class EmbeddedHoldfast implements Holdfast {
     const unanswered = this.#unanswered.take(key)
     try {
       const opened = await this.#parts.access.get()
+      await opened.noticeServer()
       const request = { ...requestOf(claim), secret, unanswered }
       return { opened, claimed: await opened.runs.claim(request, actor) }
     } catch (error) {

@@ -20,6 +20,8 @@ import type { Store } from '../store.ts'
 export interface OpenedStore {
   readonly store: Store
   readonly runs: RunsService
+  /** Call before a claim: a server may have started on the store for the first time. */
+  noticeServer(): Promise<void>
   close(): Promise<void>
 }
 
@@ -63,8 +65,11 @@ export async function openEmbeddedStore(
   const { scheduler, log } = machine
   const store = await openStore(settings, machine)
   try {
-    // Only a server publishes announcements. If there never was one, runs announce nothing.
-    const isServed = (await store.upkeep.servedAt()) !== null
+    // Only a server publishes announcements. While there never was one, runs announce nothing.
+    let isServed = false
+    const noticeServer = async (): Promise<void> => {
+      isServed ||= (await store.upkeep.servedAt()) !== null
+    }
     // The store must know how long holders could not reach it before a run is taken from one.
     await store.upkeep.watch()
     const storeId = (): Promise<string> => store.upkeep.storeId()
@@ -88,6 +93,7 @@ export async function openEmbeddedStore(
     return {
       store,
       runs,
+      noticeServer,
       async close() {
         await sweeper.stop()
         await engine?.stop()

@@ -2,6 +2,7 @@
 import type { StoreUnavailableError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { CheckedClaim } from './requests.ts'
+import { sentence } from '../texts/sentences.ts'
 
 export const orderWarningCode = 'HOLDFAST_ARRIVAL_ORDER'
 const storeWarningCode = 'HOLDFAST_STORE_UNREACHABLE'
@@ -9,7 +10,7 @@ const storeWarningCode = 'HOLDFAST_STORE_UNREACHABLE'
 /** `openHoldfast` resolves without a store, so nothing else says that it cannot be reached. */
 export function warnOfStore(error: StoreUnavailableError, log: Log | undefined): void {
   const message =
-    `openHoldfast: ${error.message}. ` +
+    `${sentence(`openHoldfast: ${error.message}`)} ` +
     `Until it can be reached, work is let through without a claim.`
   if (log === undefined) process.emitWarning(message, { code: storeWarningCode })
   else log.error({ err: error, code: storeWarningCode }, message)

@@ -33,6 +33,7 @@ function requestOf(body: ClaimBody): ClaimRequest {
     sender: body.sender,
     eventAt: body.event_at,
     rerun: body.rerun,
+    queue: body.queue,
     input: body.input,
     lease: body.lease,
     leaseMs: body.lease_ms,

@@ -12,7 +12,7 @@ import type { Channel, Prepared, Target } from '../channel.ts'
 import type { NextStep } from '../domain/outbox/protocol/next-step.ts'
 import { nextStep } from '../domain/outbox/protocol/next-step.ts'
 import type { Finding } from '../domain/outbox/outcome.ts'
-import { InvalidInputError, StoreContendedError, StoreUnavailableError } from '../errors.ts'
+import { InvalidInputError, isStoreAway } from '../errors.ts'
 import type { LeasedDelivery } from '../store/outbox-store.ts'
 import { unexpectedFailure } from './classify-error.ts'
 import { lookAt } from './look-at.ts'
@@ -129,7 +129,7 @@ async function prepareNow(
     }
     log.error({ err: error, delivery_id: delivery.id }, 'Could not prepare a delivery')
     const { trouble } = unexpectedFailure(error)
-    if (error instanceof StoreUnavailableError || error instanceof StoreContendedError) {
+    if (isStoreAway(error)) {
       return { what: 'look_failed', trouble, after: null, permanent: false }
     }
     const failed = { code: 'preparation_failed', text: trouble.text }

@@ -67,6 +67,7 @@ export function toClaim(request: ClaimRequest, setting: ClaimSetting): Claim {
     action: action ?? null,
     sender: request.sender ?? null,
     rerun: rerun ?? false,
+    mayQueue: request.queue ?? true,
     skipReason: request.skipReason ?? null,
     input: request.input === undefined ? null : JSON.stringify(request.input),
     lease: setting.lease,

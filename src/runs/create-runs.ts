@@ -8,7 +8,7 @@ import type { HeadSource } from '../head-source.ts'
 import type { Log } from '../log.ts'
 import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
-import { hashSecret, leaseToken, makeSecret, runToken } from '../secrets.ts'
+import { hashSecret, makeSecret } from '../secrets.ts'
 import type {
   ClaimAnswer,
   CompleteRequest,
@@ -16,7 +16,6 @@ import type {
   DecideStepRequest,
   HeartbeatAnswer,
   Hold,
-  LeaseAnswer,
   IdempotencyKey,
   Page,
   Paged,
@@ -25,12 +24,15 @@ import type {
   StepRequest,
   Store,
 } from '../store.ts'
+import { heldRunText } from '../texts/held-run.ts'
 import { withRepository } from './callers-repository.ts'
+import { claimedView, leasedView } from './answers.ts'
 import { byCallersClock, toClaim } from './claim-request.ts'
 import { HeadCheck } from './head-check.ts'
 import { HolderWakeup } from './holder-wakeup.ts'
 import { NameCheck, type NameSource } from './name-check.ts'
-import { WorkerWakeup } from './worker-wakeup.ts'
+import { StartOffers, type FreeExecutors } from './start-offers.ts'
+import { waitScopeOf, WorkerWakeup } from './worker-wakeup.ts'
 import type {
   Claimed,
   ClaimRequest,
@@ -52,6 +54,8 @@ export interface RunsOptions {
   readonly log: Log
   readonly leaseMs: number
   readonly policyOf: (type: string, kind: ClaimRequest['kind']) => RunPolicy
+  /** Types that have a function or a command. Workers get their runs only if they name the type. */
+  readonly executedTypes?: readonly string[]
   /** Null without GitHub credentials: the order of arrival decides. */
   readonly headSource: HeadSource | null
   /** Tells other processes. Missing in the library. */
@@ -64,6 +68,10 @@ export interface RunsService extends Runs {
   /** A claim for another verb of the store; call `claimCommitted` after its commit. */
   toClaim(request: ClaimRequest, actor: string): Claim
   claimCommitted(answer: ClaimAnswer): void
+  /** For claims of another verb of the store, whose runs may start at once. */
+  offerStarts(): StartOffers
+  /** From now on claims may start their runs on these executors. */
+  startOn(executors: FreeExecutors): void
   /** Call only after the commit: these runs were ended or given back, not by their holder. */
   runsEnded(runs: readonly Run[]): void
   /** Another process says that these runs may be lost. */
@@ -86,11 +94,12 @@ class StoreRuns implements RunsService {
   readonly #holders: HolderWakeup
   readonly #headCheck: HeadCheck | null
   readonly #names: NameCheck | null
+  #executors: FreeExecutors = noExecutors
 
   constructor(options: RunsOptions) {
-    const { store, scheduler, headSource, nameSource, log } = options
+    const { store, scheduler, headSource, nameSource, log, executedTypes = [] } = options
     this.#options = options
-    this.#workers = new WorkerWakeup(store, scheduler)
+    this.#workers = new WorkerWakeup(store, scheduler, executedTypes)
     this.#holders = new HolderWakeup(store, scheduler)
     this.#names =
       nameSource === undefined ? null : new NameCheck({ ...options, source: nameSource })
@@ -156,10 +165,21 @@ class StoreRuns implements RunsService {
     })
   }
 
+  startOn(executors: FreeExecutors): void {
+    this.#executors = executors
+  }
+
+  offerStarts(): StartOffers {
+    const ms = this.#options.leaseMs
+    return new StartOffers(this.#executors, (worker) => {
+      return { ...this.#grant('executor', worker, undefined), ms }
+    })
+  }
+
   claimCommitted(answer: ClaimAnswer): void {
-    const { run, process, supersededRunIds, unclear, decisionId } = answer
+    const { run, process, taken, supersededRunIds, unclear, decisionId } = answer
     this.#tellLost(supersededRunIds)
-    if (process && run?.state === 'pending') this.#tellAvailable(run)
+    if (process && taken === null && run?.state === 'pending') this.#tellAvailable(run)
     if (unclear && run !== null) this.#headCheck?.start(run, decisionId)
   }
 
@@ -172,9 +192,17 @@ class StoreRuns implements RunsService {
     const { store } = this.#options
     const sources = { store, names: this.#names }
     const claim = await withRepository(sources, this.toClaim(request, actor))
-    const answer = await store.runs.claim(claim, idempotencyKey ?? null)
-    this.claimCommitted(answer)
-    return claimedView(answer)
+    const offers = this.offerStarts()
+    try {
+      // A kept answer is given again, and its run starts only once.
+      const offered = idempotencyKey === undefined ? offers.offer(claim) : claim
+      const answer = await store.runs.claim(offered, idempotencyKey ?? null)
+      offers.begin(answer)
+      this.claimCommitted(answer)
+      return claimedView(answer)
+    } finally {
+      offers.close()
+    }
   }
 
   async lease(
@@ -182,13 +210,14 @@ class StoreRuns implements RunsService {
     actor: string,
     idempotencyKey?: IdempotencyKey,
   ): Promise<Leased | null> {
-    const { store, clock } = this.#options
+    const { store, clock, executedTypes = [] } = this.#options
     const { worker, types, runId, signal } = request
     const wanted = {
       grant: this.#grant(request.isCaller === true ? 'caller' : 'worker', worker, request.token),
       within: request.within,
       leaseMs: request.leaseMs ?? null,
       types: types ?? null,
+      exceptTypes: executedTypes,
       runId: runId ?? null,
       actor,
     }
@@ -280,8 +309,12 @@ class StoreRuns implements RunsService {
 
   async actOnStep(request: StepRequest): Promise<StepAnswer> {
     const answer = await this.#options.store.steps.act(request)
-    // Its holder has lost the run, and may wait in a heartbeat.
-    if (answer.reply === 'held') this.#holders.wake([request.runId])
+    if (answer.reply === 'held') {
+      // Its holder has lost the run, and may wait in a heartbeat.
+      this.#holders.wake([request.runId])
+      const { runId, name } = request
+      this.#options.log.warn({ run_id: runId, step: name }, heldRunText(runId))
+    }
     return answer
   }
 
@@ -337,33 +370,14 @@ class StoreRuns implements RunsService {
   }
 }
 
+const noExecutors: FreeExecutors = { reserve: () => null }
+
 const secretAndHash = (secret: string): LeaseSecret => ({ secret, hash: hashSecret(secret) })
 
-function claimedView(answer: ClaimAnswer): Claimed {
-  const { run, lease } = answer
-  return {
-    shouldProcess: answer.process,
-    reason: answer.reason,
-    runKey: answer.runKey,
-    supersededRunKeys: answer.supersededKeys,
-    run,
-    lease: lease && { token: leaseToken(lease.secret), expiresAt: lease.expiresAt },
-    runToken: lease && run && runToken(run.id, lease.secret),
-  }
-}
-
-function leasedView({ run, lease, steps }: LeaseAnswer): Leased {
-  return {
-    run,
-    steps,
-    lease: { token: leaseToken(lease.secret), expiresAt: lease.expiresAt },
-    runToken: runToken(run.id, lease.secret),
-  }
-}
-
 function completionOf(request: CompleteRunRequest): Omit<CompleteRequest, 'actor'> {
-  const { runId, leaseHash, outcome, result, error, stepsNotAskedFor } = request
+  const { runId, leaseHash, outcome, result, error, stepResults, stepsNotAskedFor } = request
   return {
+    ...(stepResults !== undefined && { stepResults }),
     ...(stepsNotAskedFor !== undefined && { stepsNotAskedFor }),
     runId,
     leaseHash,
@@ -376,12 +390,4 @@ function completionOf(request: CompleteRunRequest): Omit<CompleteRequest, 'actor
     errorCode: error?.code ?? null,
     errorText: error?.text ?? null,
   }
-}
-
-/** The types and repositories that a worker asks for, within the limits of its token. */
-function waitScopeOf({ types, within }: LeaseRunRequest) {
-  const reached = within?.types ?? null
-  const wanted =
-    reached === null ? types : (types ?? reached).filter((one) => reached.includes(one))
-  return { types: wanted, repositories: within?.repositories ?? null }
 }

@@ -156,7 +156,11 @@ export class KeptLease {
           this.lose(refusal)
           return
         }
-        log.warn({ err: error, run_id: runId }, 'Could not renew the lease of a run; trying again')
+        // Otherwise the completion is in progress, and has probably ended the run.
+        if (refusal === null) {
+          const about = { err: error, run_id: runId }
+          log.warn(about, 'Could not renew the lease of a run; trying again')
+        }
         await delay(scheduler, Math.min(waitMs, retryMs), signal)
       }
     }

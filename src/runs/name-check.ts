@@ -5,7 +5,7 @@
  * answer.
  */
 import type { Clock } from '../clock.ts'
-import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
+import { isStoreAway } from '../errors.ts'
 import { learnRename } from '../learn-rename.ts'
 import type { Log } from '../log.ts'
 import { delay, type Scheduler } from '../scheduler.ts'
@@ -90,8 +90,7 @@ export class NameCheck {
       await learnRename(store, named.githubId, named.name, name, 'github')
       return named.githubId
     } catch (error) {
-      if (error instanceof StoreUnavailableError || error instanceof StoreContendedError)
-        throw error
+      if (isStoreAway(error)) throw error
       log.warn({ err: error, repo: name }, 'Could not ask GitHub which repository has this name')
       return null
     }

@@ -74,6 +74,8 @@ interface ClaimCommon {
    */
   readonly eventAt?: number | undefined
   readonly rerun?: boolean | undefined
+  /** False: where it would be queued behind another run, it is stored as skipped (`busy`). */
+  readonly queue?: boolean | undefined
   /** Whether the event made this commit the head; when missing, its action decides. */
   readonly headMaking?: boolean | undefined
   /** GitHub itself named this commit as the head, in its event or when it was asked. */

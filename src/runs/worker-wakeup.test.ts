@@ -37,7 +37,7 @@ function waiting(wakeup: WorkerWakeup, waiters: Record<string, readonly string[]
 }
 
 it('one ring wakes one worker, the one that has waited longest', async () => {
-  const wakeup = new WorkerWakeup(nothing, systemScheduler)
+  const wakeup = new WorkerWakeup(nothing, systemScheduler, [])
   const workers = waiting(wakeup, { first: undefined, second: undefined })
   wakeup.wakeOne('review')
   expect(await workers.woken()).toEqual(['first'])
@@ -48,17 +48,27 @@ it('one ring wakes one worker, the one that has waited longest', async () => {
 })
 
 it('a ring passes over workers of other types', async () => {
-  const wakeup = new WorkerWakeup(nothing, systemScheduler)
+  const wakeup = new WorkerWakeup(nothing, systemScheduler, [])
   const workers = waiting(wakeup, { docs: ['docs'], review: ['lint', 'review'] })
   wakeup.wakeOne('review')
   expect(await workers.woken()).toEqual(['review'])
   await workers.end()
 })
 
+it('a ring for a type with a function wakes only workers who name it', async () => {
+  const wakeup = new WorkerWakeup(nothing, systemScheduler, ['executed'])
+  const workers = waiting(wakeup, { any: undefined, named: ['executed'] })
+  wakeup.wakeOne('executed')
+  expect(await workers.woken()).toEqual(['named'])
+  wakeup.wakeOne('review')
+  expect(await workers.woken()).toEqual(['named', 'any'])
+  await workers.end()
+})
+
 it.each(['of acme', 'certain'])(
   'a worker that may take every run is woken before %s',
   async (name) => {
-    const wakeup = new WorkerWakeup(nothing, systemScheduler)
+    const wakeup = new WorkerWakeup(nothing, systemScheduler, [])
     const workers = waiting(wakeup, { [name]: undefined, free: undefined })
     wakeup.wakeOne('review')
     expect(await workers.woken()).toEqual(['free'])
@@ -69,7 +79,7 @@ it.each(['of acme', 'certain'])(
 )
 
 it('a wait ends when its time is over, and at once for a caller that has left', async () => {
-  const wakeup = new WorkerWakeup(nothing, systemScheduler)
+  const wakeup = new WorkerWakeup(nothing, systemScheduler, [])
   await wakeup.wait(any, 1)
   await wakeup.wait(any, long, AbortSignal.abort())
 })
@@ -89,12 +99,12 @@ function pollingWorld(available: Readonly<Record<string, readonly string[]>>) {
     runs: {
       availableTypes: async (types, orAny, repositories) => {
         const owner = repositories?.[0]?.pattern ?? 'all'
-        asked.push(`${owner}: ${types.join()}${orAny ? ' or any' : ''}`)
+        asked.push(`${owner}: ${types.join()}${orAny === null ? '' : ' or any'}`)
         return available[owner] ?? []
       },
     },
   }
-  return { wakeup: new WorkerWakeup(store, scheduler), timers, asked }
+  return { wakeup: new WorkerWakeup(store, scheduler, []), timers, asked }
 }
 
 it('one look at the store serves all waiting workers; without workers there is none', async () => {

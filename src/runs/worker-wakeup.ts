@@ -7,11 +7,12 @@
 import type { RepositoryLimit } from '../domain/token-limits.ts'
 import type { Cancel, Scheduler } from '../scheduler.ts'
 import type { StorePart } from '../store.ts'
+import type { LeaseRunRequest } from './runs.ts'
 
 const pollMs = 500
 
 export interface WantedRuns {
-  /** Undefined: any type. */
+  /** Undefined: any type that nobody else executes. */
   readonly types: readonly string[] | undefined
   /** Only runs of these; null: any repository. */
   readonly repositories: readonly RepositoryLimit[] | null
@@ -26,12 +27,19 @@ interface Waiter extends WantedRuns {
 export class WorkerWakeup {
   readonly #store: StorePart<{ runs: 'availableTypes' }>
   readonly #scheduler: Scheduler
+  readonly #executed: readonly string[]
   readonly #waiters = new Set<Waiter>()
   #cancelPoll: Cancel | null = null
 
-  constructor(store: StorePart<{ runs: 'availableTypes' }>, scheduler: Scheduler) {
+  /** `executed`: types that are only for workers who name them. */
+  constructor(
+    store: StorePart<{ runs: 'availableTypes' }>,
+    scheduler: Scheduler,
+    executed: readonly string[],
+  ) {
     this.#store = store
     this.#scheduler = scheduler
+    this.#executed = executed
   }
 
   /** A run of this type may have become available. */
@@ -39,7 +47,7 @@ export class WorkerWakeup {
     // Workers without limits are woken first: the others may not be able to take this run.
     let limitedWaiter: Waiter | null = null
     for (const waiter of this.#waiters) {
-      if (!takes(waiter, type)) continue
+      if (!this.#takes(waiter, type)) continue
       if (waiter.repositories === null && !waiter.wantsOneRun) return waiter.wake()
       limitedWaiter ??= waiter
     }
@@ -89,11 +97,22 @@ export class WorkerWakeup {
     const allNameTypes = group.every(({ types }) => types !== undefined)
     const types = [...new Set(group.flatMap((waiter) => waiter.types ?? []))]
     const { repositories = null } = group[0] ?? {}
-    for (const type of await this.#store.runs.availableTypes(types, !allNameTypes, repositories)) {
-      group.find((waiter) => this.#waiters.has(waiter) && takes(waiter, type))?.wake()
+    const allBut = allNameTypes ? null : this.#executed
+    for (const type of await this.#store.runs.availableTypes(types, allBut, repositories)) {
+      group.find((waiter) => this.#waiters.has(waiter) && this.#takes(waiter, type))?.wake()
     }
+  }
+
+  #takes({ types, wantsOneRun }: Waiter, type: string): boolean {
+    if (types === undefined) return wantsOneRun || !this.#executed.includes(type)
+    return types.includes(type)
   }
 }
 
-const takes = ({ types }: Waiter, type: string): boolean =>
-  types === undefined || types.includes(type)
+/** The types and repositories that a worker asks for, within the limits of its token. */
+export function waitScopeOf({ types, within }: LeaseRunRequest) {
+  const reached = within?.types ?? null
+  const wanted =
+    reached === null ? types : (types ?? reached).filter((one) => reached.includes(one))
+  return { types: wanted, repositories: within?.repositories ?? null }
+}

@@ -130,7 +130,8 @@ function badValue(name: string, source: string | null, entry: Option, value: unk
   const unit = entry.unit === null ? '' : ` (${entry.unit})`
   const from = source === null ? '' : ` (${source})`
   const { choices = [] } = entry.kind
-  const meant = typeof value === 'string' ? didYouMeanValue(value, choices) : ''
+  const mistake = typeof value === 'string' ? entry.kind.mistake?.(value) : null
+  const meant = mistake ?? (typeof value === 'string' ? didYouMeanValue(value, choices) : '')
   const problem = `${name}${from}${shown} must be ${entry.kind.allowed}${unit}`
   return meant === '' ? problem : `${problem}. ${meant}`
 }

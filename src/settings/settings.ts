@@ -66,7 +66,12 @@ export interface RunTypeSettings extends TriggerSettings, ExecutionSettings {
 
 /** Whether a process with these settings executes runs itself. */
 export function executesRuns({ work, runs }: Pick<Settings, 'work' | 'runs'>): boolean {
-  return work && Object.values(runs).some(({ run }) => run !== 'remote')
+  return work && executedTypes({ runs }).length > 0
+}
+
+/** Run types with a function or a command, whether or not this process executes them. */
+export function executedTypes({ runs }: Pick<Settings, 'runs'>): readonly string[] {
+  return Object.keys(runs).filter((type) => runs[type]?.run !== 'remote')
 }
 
 export type PublishSettings = Omit<PublishRights, 'reserved'>

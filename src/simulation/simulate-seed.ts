@@ -110,7 +110,7 @@ function checkAll(facts: Facts, world: World, workers: Workers, findings: Findin
   checkLabels(facts, world, findings)
   const publications = [...workers.publications, ...(world.work?.publications ?? [])]
   checkPublications(facts, world, { publications }, findings)
-  checkLooks(world, findings)
+  checkLooks(facts, world, findings)
   checkRepeatedStatuses(facts, world, findings)
   checkDuplicates(facts, world, findings)
   checkLimits(world, findings)

@@ -5,7 +5,7 @@
 import type { Claim, ClaimReason } from '../domain/claim.ts'
 import type { GitHubPermissions } from '../domain/github-permissions.ts'
 import type { LeaseGrant, Outcome, Run, RunState, Verdict } from '../domain/run.ts'
-import type { Step } from '../domain/step.ts'
+import type { Step, StepResult } from '../domain/step.ts'
 import type { Subject } from '../domain/subject.ts'
 import type { RepositoryLimit, TokenLimits } from '../domain/token-limits.ts'
 import type { IdempotencyKey } from './idempotency-key.ts'
@@ -32,13 +32,13 @@ export interface RunStore {
   /** Renews the lease, or throws the ConflictError that tells the holder to stop. */
   heartbeat(request: HolderRequest, idempotencyKey: IdempotencyKey | null): Promise<HeartbeatAnswer>
   /**
-   * The types that have a run to lease; with `any`, also the type of the run that waits longest.
-   * With `repositories` it skips waiting runs of other repositories; otherwise its cost does not
-   * grow with the number of waiting runs.
+   * The types that have a run to lease. With `allBut`, also types that are in neither list: if it
+   * is empty, only that of the run that waits longest. With `repositories` it skips waiting runs of
+   * other repositories; otherwise its cost does not grow with the number of waiting runs.
    */
   availableTypes(
     types: readonly string[],
-    any: boolean,
+    allBut: readonly string[] | null,
     repositories: readonly RepositoryLimit[] | null,
   ): Promise<readonly string[]>
   /** Gives a run back without counting an attempt. */
@@ -106,6 +106,8 @@ export interface ClaimAnswer {
   readonly supersededKeys: readonly string[]
   readonly supersededRunIds: readonly string[]
   readonly lease: LeaseHandle | null
+  /** The claim's executor has the run now. `run` is as the claim left it. */
+  readonly taken: LeaseAnswer | null
   /** The order of arrival decided between two heads, so GitHub should confirm the head. */
   readonly unclear: boolean
   /** The id of the audit row of this decision. */
@@ -145,6 +147,8 @@ export interface LeaseRequest {
   /** Null: the length that the claim asked for, or that the last holder used. */
   readonly leaseMs: number | null
   readonly types: readonly string[] | null
+  /** If no types are named: all but these. Default: all. */
+  readonly exceptTypes?: readonly string[]
   readonly runId: string | null
   /** Only what this token reaches. */
   readonly within?: TokenLimits | undefined
@@ -210,6 +214,8 @@ export interface CompleteRequest {
   readonly result: string | null
   readonly errorCode: string | null
   readonly errorText: string | null
+  /** Stored in the same transaction, unless the completion is refused. */
+  readonly stepResults?: readonly StepResult[]
   /**
    * Steps of its round that this attempt did not ask for, with the version of its code: the code
    * may have changed since they were stored.

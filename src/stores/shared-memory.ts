@@ -7,8 +7,8 @@ import type { Store } from '../store.ts'
 import type { Driver } from './driver.ts'
 import type { StoreMachine } from './open-sqlite.ts'
 import { openSqliteDriver } from './open-sqlite.ts'
-import type { Param, Row, Sql, Verb } from './sql.ts'
-import { inPieces, raw, sql, tuples } from './sql.ts'
+import type { Param, Row, Verb } from './sql.ts'
+import { inPieces, raw, Sql, sql, tuples } from './sql.ts'
 import { SqlStore } from './sql-store/sql-store.ts'
 
 /** The connection between one process and the database. It may delay a request, or never answer. */
@@ -38,7 +38,7 @@ export function openSharedMemory(machine: StoreMachine): SharedMemory {
   return {
     open: (connection, own) =>
       new SqlStore(overConnection(driver, connection), { ...own, channels }),
-    select: (text, params = []) => driver.select({ text, params }),
+    select: (text, params = []) => driver.select(new Sql(text, params)),
     empty: () => driver.transact(deleteAll),
     copy: () => driver.read(readAll),
     putBack: (copy) =>

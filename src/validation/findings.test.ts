@@ -62,3 +62,11 @@ test('a thousand wrong names are not all reported', () => {
   const wrong = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`x${n}`, 1]))
   expect(problemsOf({ ...right, ...wrong })).toHaveLength(20)
 })
+
+test('a value that breaks two rules with the same words is reported once', () => {
+  const data = { lease_ms: 1e30 }
+  const form = z.strictObject({ lease_ms: wholeNumber(1000, 3_600_000) })
+  const { error } = form.safeParse(data)
+  expect(error?.issues).toHaveLength(2)
+  expect(findingsOf(form, error?.issues ?? [], data)).toHaveLength(1)
+})

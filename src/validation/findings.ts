@@ -26,7 +26,13 @@ export function findingsOf(
   issues: readonly Issue[],
   data: unknown,
 ): readonly Finding[] {
-  return issues.flatMap((issue) => flatten(schema, issue, data))
+  // One value can break several rules that have the same words.
+  const found = new Map<string, Finding>()
+  for (const finding of issues.flatMap((issue) => flatten(schema, issue, data))) {
+    const { path, message } = finding
+    found.set(JSON.stringify([...path.map(String), message]), finding)
+  }
+  return [...found.values()]
 }
 
 function flatten(schema: z.ZodType, issue: Issue, data: unknown): readonly Finding[] {

@@ -1,8 +1,10 @@
 /** Goal: whatever was thrown, the run gets a text and a code, and the log gets a line. */
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
+import { SetupError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { failedBy, isA, warnOf } from './failed-by.ts'
+import { isA } from '../texts/thrown-value.ts'
+import { failedBy, warnOf } from './failed-by.ts'
 
 const fails = (): never => {
   throw new Error('cannot be read')
@@ -48,4 +50,9 @@ describe.each(odd)('%s', (_, thrown, text) => {
 it('a log that throws changes nothing', () => {
   const log: Log = { debug: fails, info: fails, warn: fails, error: fails }
   expect(() => warnOf(log, new Error('x'), {}, 'A handler failed')).not.toThrow()
+})
+
+it('an error of ours has its hint after one full stop', () => {
+  const error = new SetupError('broken', 'The file is missing.', { hint: 'Make it.' })
+  expect(failedBy(error).error?.text).toBe('The file is missing. Make it.')
 })

@@ -3,7 +3,7 @@
  * stops the work. Any reason to stop is final. After it every call on the run throws.
  */
 import type { Clock } from '../clock.ts'
-import { ConflictError, StoreContendedError, StoreUnavailableError } from '../errors.ts'
+import { ConflictError, isStoreAway } from '../errors.ts'
 import { StopWork, stopReasons, type HeldRun, type StopReason } from '../executor.ts'
 import type { Log } from '../log.ts'
 import { KeptLease, refusalIn } from '../runs/kept-lease.ts'
@@ -126,9 +126,7 @@ export class LeasedRun implements HeldRun {
       try {
         return await this.lease.whileHeld(ask)
       } catch (error) {
-        const isAway =
-          error instanceof StoreUnavailableError || error instanceof StoreContendedError
-        if (!isAway) throw error
+        if (!isStoreAway(error)) throw error
         this.checkHeld()
         await this.#waitToAsk(error)
       }

@@ -16,6 +16,8 @@ import type { Log } from '../log.ts'
 import { RecentMap } from '../recent-map.ts'
 import type { Leased } from '../runs/runs.ts'
 import type { RunsService } from '../runs/create-runs.ts'
+import type { ReservedSlot } from '../runs/start-offers.ts'
+import { leasedView } from '../runs/answers.ts'
 import { delay, type Scheduler } from '../scheduler.ts'
 import type { LeaseRenewal } from '../store/lease-renewal.ts'
 import type { Store, StorePart } from '../store.ts'
@@ -70,9 +72,11 @@ class StoreWorkLoop implements WorkLoop {
   readonly #leased = new RecentMap<number>()
   /** Types whose runs are being leased now; true if there was another hint meanwhile. */
   readonly #leasing = new Map<string, boolean>()
-  /** When the store was last asked and had fewer runs of the type than there were free slots. */
+  /** When the store was last asked, and then had no more runs of the type. */
   readonly #emptiedAt = new Map<string, number>()
   readonly #poll: BackgroundLoop
+  /** Slots that are kept free for runs of claims under way. */
+  #reserved = 0
   #isStopping = false
 
   constructor(options: WorkLoopOptions) {
@@ -95,6 +99,7 @@ class StoreWorkLoop implements WorkLoop {
       runAvailable: (wakeUp) => this.#wakeUp(wakeUp),
       runsLost: runs.lost,
     })
+    runs.startOn({ reserve: (type) => this.#reserve(type) })
     this.#poll.start()
     void this.#poll.kick()
   }
@@ -112,9 +117,10 @@ class StoreWorkLoop implements WorkLoop {
   }
 
   async #allDone(): Promise<void> {
-    while (this.#inWork.size > 0 || this.#leasing.size > 0) {
+    const isLeasing = (): boolean => this.#leasing.size > 0 || this.#reserved > 0
+    while (this.#inWork.size > 0 || isLeasing()) {
       await Promise.all(this.#inWork.values())
-      if (this.#leasing.size > 0) await delay(this.#options.scheduler, 1)
+      if (isLeasing()) await delay(this.#options.scheduler, 1)
     }
   }
 
@@ -122,7 +128,9 @@ class StoreWorkLoop implements WorkLoop {
   async #findRuns(): Promise<void> {
     const types = [...this.#slots].flatMap(([type, slots]) => (slots.isFull ? [] : [type]))
     if (types.length === 0 || this.#isStopping) return
-    const waiting = await this.#options.store.runs.availableTypes(types, false, null)
+    const sentAt = this.#options.clock.monotonicMs()
+    const waiting = await this.#options.store.runs.availableTypes(types, null, null)
+    for (const type of types) if (!waiting.includes(type)) this.#emptiedAt.set(type, sentAt)
     await Promise.all(waiting.map((type) => this.#lease(type)))
   }
 
@@ -160,7 +168,7 @@ class StoreWorkLoop implements WorkLoop {
   async #fill(type: string): Promise<void> {
     const slots = this.#slots.get(type)
     if (slots !== undefined && !slots.isFull && !this.#isStopping) {
-      for (const one of await this.#leaseMany(type, slots)) this.#do(type, slots, one)
+      for (const one of await this.#leaseMany(type, slots)) this.#do(type, one, slots.take())
     }
     if (slots?.isFull === true) this.#options.engine.pause(type)
   }
@@ -186,12 +194,46 @@ class StoreWorkLoop implements WorkLoop {
     return at !== undefined && this.#options.clock.monotonicMs() - at < emptyMs
   }
 
-  #do(type: string, slots: Slots, { one, sentAt }: { one: Leased; sentAt: number }): void {
+  /**
+   * A slot for a run that is being claimed. While other runs of its type may wait, there is none:
+   * the store knows which of them comes first.
+   */
+  #reserve(type: string): ReservedSlot | null {
+    const slots = this.#slots.get(type)
+    // A lease that is under way may fill all slots.
+    if (slots === undefined || this.#isStopping || this.#leasing.has(type)) return null
+    if (slots.free === 0 || !this.#wasEmpty(type)) {
+      this.#emptiedAt.delete(type)
+      return null
+    }
+    const { worker, clock } = this.#options
+    const sentAt = clock.monotonicMs()
+    const giveBack = slots.take()
+    this.#reserved++
+    let isOpen = true
+    const close = (): boolean => {
+      if (!isOpen) return false
+      isOpen = false
+      this.#reserved--
+      return true
+    }
+    return {
+      worker,
+      begin: (leased) => {
+        if (close()) this.#do(type, { one: leasedView(leased), sentAt }, giveBack)
+      },
+      giveBack: () => {
+        if (close()) this.#freeSlot(type, giveBack)
+      },
+    }
+  }
+
+  #do(type: string, { one, sentAt }: { one: Leased; sentAt: number }, giveBack: () => void): void {
     const { types, worker, store, log, onStuck } = this.#options
     const executor = types.get(type)?.executor
-    if (executor === undefined) return
+    const slots = this.#slots.get(type)
+    if (executor === undefined || slots === undefined) return giveBack()
     const options = { ...this.#options, actor: actorOf(worker), now: () => store.now() }
-    const giveBack = slots.take()
     const held = new LeasedRun(one, options, sentAt)
     const { leaseHash, leaseMs } = held
     const { id: runId, timeoutMs, fence } = one.run
@@ -209,17 +251,21 @@ class StoreWorkLoop implements WorkLoop {
     }).finally(() => {
       endRenewal?.()
       this.#inWork.delete(held)
-      const mayWait = slots.free === 0 || !this.#wasEmpty(type)
-      giveBack()
-      if (this.#isStopping) return
-      this.#options.engine.resume(type)
-      if (mayWait) void this.#lease(type)
+      this.#freeSlot(type, giveBack)
     })
     this.#inWork.set(held, done)
+  }
+
+  #freeSlot(type: string, giveBack: () => void): void {
+    giveBack()
+    if (this.#isStopping) return
+    // It brings the wake-ups that came while there was no slot.
+    this.#options.engine.resume(type)
+    if (!this.#wasEmpty(type)) void this.#lease(type)
   }
 }
 
 /** With several processes most looks would find nothing. */
-const emptyMs = 100
+const emptyMs = 500
 
 const actorOf = (worker: string): string => `executor:${worker}`

@@ -10,8 +10,8 @@
 import type { Random } from '../../src/random.ts'
 import type { Driver } from '../../src/stores/driver.ts'
 import { LostRace } from '../../src/stores/driver.ts'
-import type { Row, Sql, Verb } from '../../src/stores/sql.ts'
-import { raw, sql, Sql as Statement, tuples } from '../../src/stores/sql.ts'
+import type { AnswerForm, Row, Sql, Verb } from '../../src/stores/sql.ts'
+import { InsertRows, raw, sql, Sql as Statement, tuples } from '../../src/stores/sql.ts'
 
 type Step = (statement: Sql) => Generator<Sql, readonly Row[], readonly Row[]>
 
@@ -49,10 +49,10 @@ export function withAborts(driver: Driver, random: Random): Driver {
 }
 
 const subjectColumns = /RETURNING ([\s\S]*)$/
-const lockOfMany = /^INSERT INTO subject \(id, type, scope, name, created_at, touched_at\)/
+const lockOfMany = /^INSERT INTO subject \(id, type, scope, name, created_at, touched_at\)$/
 const lockOfOne = /^UPDATE subject SET touched_at = \? WHERE id = \?/
 const writeOfRun = /^UPDATE run SET/
-const comparison = / AND rev = \?(?= RETURNING)/
+const comparison = /\s+AND rev = \?$/
 
 export function withoutLocks(driver: Driver): Driver {
   const unlocked = wrapVerbs(driver, () => stripped)
@@ -60,22 +60,35 @@ export function withoutLocks(driver: Driver): Driver {
 }
 
 function* stripped(statement: Sql): Generator<Sql, readonly Row[], readonly Row[]> {
-  const { text, params } = statement
-  const columns = raw(subjectColumns.exec(text)?.[1] ?? '')
-  if (lockOfMany.test(text)) {
-    yield new Statement(text.replace(/DO UPDATE SET[\s\S]*$/, 'DO NOTHING'), params)
-    const names = Array.from({ length: params.length / 6 }, (_, i) => {
-      const [, type, scope, name] = params.slice(i * 6)
+  const { text, params, answer } = statement
+  if (statement instanceof InsertRows && lockOfMany.test(text)) {
+    yield new InsertRows(statement, statement.rows, raw('ON CONFLICT DO NOTHING'))
+    const names = statement.rows.map(([, type, scope, name]) => {
       return [scope ?? null, name ?? null, type ?? null]
     })
-    return yield sql`SELECT ${columns} FROM subject
-      WHERE (scope, name, type) IN (VALUES ${tuples(names)})`
+    const all = raw(subjectColumns.exec(statement.rest.text)?.[1] ?? '')
+    return yield* selected(
+      sql`SELECT ${all} FROM subject WHERE (scope, name, type) IN (VALUES ${tuples(names)})`,
+      answer,
+    )
   }
+  const columns = raw(subjectColumns.exec(text)?.[1] ?? '')
   if (lockOfOne.test(text)) {
-    return yield sql`SELECT ${columns} FROM subject WHERE id = ${params[1] ?? null}`
+    return yield* selected(
+      sql`SELECT ${columns} FROM subject WHERE id = ${params[1] ?? null}`,
+      answer,
+    )
   }
   if (!writeOfRun.test(text)) return yield statement
-  return yield new Statement(text.replace(comparison, ''), params.slice(0, -1))
+  return yield new Statement(text.replace(comparison, ''), params.slice(0, -1), answer)
+}
+
+/** With the answer in the form that was asked for. */
+function* selected(
+  { text, params }: Sql,
+  answer: AnswerForm,
+): Generator<Sql, readonly Row[], readonly Row[]> {
+  return yield new Statement(text, params, answer)
 }
 
 /** Fails at the statement that `cut` counts down to; a countdown below zero fails nothing. */

@@ -34,6 +34,7 @@ export class FakeWorld implements World {
   composed: { readonly settings: Settings; readonly options: ComposeOptions } | null = null
   stopHandlers: ((signal: string) => void)[] = []
   rejectionHandlers: ((reason: unknown) => void)[] = []
+  exceptionHandlers: ((thrown: unknown) => 'end' | 'go-on')[] = []
   closes = 0
   storesOpen = 0
 
@@ -92,6 +93,18 @@ export class FakeWorld implements World {
   /** A promise was rejected, and nobody waits for it. */
   reject(reason: unknown): void {
     for (const handler of this.rejectionHandlers) handler(reason)
+  }
+
+  onUncaughtException(handler: (thrown: unknown) => 'end' | 'go-on'): () => void {
+    this.exceptionHandlers.push(handler)
+    return () => {
+      this.exceptionHandlers = this.exceptionHandlers.filter((other) => other !== handler)
+    }
+  }
+
+  /** An exception was thrown, and nobody caught it. */
+  throwUncaught(thrown: unknown): readonly ('end' | 'go-on')[] {
+    return this.exceptionHandlers.map((handler) => handler(thrown))
   }
 
   stop(signal: string): void {

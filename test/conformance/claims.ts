@@ -54,6 +54,7 @@ const anyClaim: Omit<Claim, 'repo' | 'subjectName' | 'key' | 'pair' | 'lease'> =
   action: null,
   sender: null,
   rerun: false,
+  mayQueue: true,
   skipReason: null,
   repoId: null,
   input: null,

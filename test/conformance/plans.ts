@@ -3,26 +3,39 @@ import type { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { afterAll, beforeAll } from 'vitest'
 import { openPostgresDriver, sessionOptions } from '../../src/stores/open-postgres.ts'
-import type { Row, Sql, Verb } from '../../src/stores/sql.ts'
+import { InsertRows, type Row, type Sql, type Verb } from '../../src/stores/sql.ts'
 import { machine } from '../chaos/open-store.ts'
 import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
 
-/** Every statement of the verbs. Each statement finds no rows, or those of `rowsOf`. */
+/** One row of an answer: by column, or as values if the statement asks for them. */
+export type Answer = Row | readonly unknown[]
+
+/**
+ * Every statement of the verbs. Each statement finds no rows, or those of `rowsOf`, which gets its
+ * number in the verb, from 1.
+ */
 export function statementsOf(
   verbs: Readonly<Record<string, Verb<unknown>>>,
-  rowsOf: (statement: number) => readonly Row[] = () => [],
+  rowsOf: (statement: number) => readonly Answer[] = () => [],
 ): [string, Sql][] {
   return Object.entries(verbs).flatMap(([name, verb]) =>
     allOf(verb, rowsOf).map((statement, i): [string, Sql] => [`${name} (${i + 1})`, statement]),
   )
 }
 
-function allOf(verb: Verb<unknown>, rowsOf: (statement: number) => readonly Row[]): Sql[] {
+function allOf(verb: Verb<unknown>, rowsOf: (statement: number) => readonly Answer[]): Sql[] {
   const found: Sql[] = []
-  for (let step = verb.next(); step.done !== true; step = verb.next(rowsOf(found.length))) {
-    found.push(step.value)
+  let step = verb.next()
+  while (step.done !== true) {
+    found.push(withValues(step.value))
+    step = verb.next(rowsOf(found.length) as readonly Row[])
   }
   return found
+}
+
+/** Whatever form its rows have, an insert looks up the same. */
+function withValues(statement: Sql): Sql {
+  return statement instanceof InsertRows ? (statement.pieces[0] ?? statement) : statement
 }
 
 /** A table `n(i)` that counts from 1 to `count`. */

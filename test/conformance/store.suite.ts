@@ -19,6 +19,7 @@ import { heldSteps } from './steps/held-steps.suite.ts'
 import { holding } from './runs/holding.suite.ts'
 import { inboxDecisions } from './inbox/inbox-decisions.suite.ts'
 import { inbox } from './inbox/inbox.suite.ts'
+import { lastResults } from './steps/last-results.suite.ts'
 import { lateResults } from './steps/late-results.suite.ts'
 import { lists } from './runs/lists.suite.ts'
 import { idempotency } from './runs/idempotency.suite.ts'
@@ -46,6 +47,7 @@ import { tokens } from './tokens/tokens.suite.ts'
 import { sharedCheck } from './outbox/shared-check.suite.ts'
 import { sharedCommit } from './outbox/shared-commit.suite.ts'
 import { sharedOwnStatus } from './outbox/shared-own-status.suite.ts'
+import { takenAtOnce } from './runs/taken-at-once.suite.ts'
 import { stepHolders } from './steps/step-holders.suite.ts'
 import { stepLeases } from './steps/step-leases.suite.ts'
 import { steps } from './steps/steps.suite.ts'
@@ -65,6 +67,7 @@ const parts = {
     describe('a head and its base', () => headBase(open))
     describe('a head that returns', () => returningHead(open))
     describe('holding a run', () => holding(open))
+    describe('a run that an executor takes at once', () => takenAtOnce(open))
     describe('a run without a holder', () => unattended(open))
     describe('a token', () => tokens(open))
     describe('a repeated request', () => idempotency(open))
@@ -76,6 +79,7 @@ const parts = {
   steps(open: OpenStore) {
     describe('a step', () => steps(open))
     describe('the steps of a run', () => stepHolders(open))
+    describe('results that come with the completion', () => lastResults(open))
     describe('a late result', () => lateResults(open))
     describe('a held step', () => heldSteps(open))
     describe('leasing', () => stepLeases(open))

@@ -73,6 +73,12 @@ describe('the exit code', () => {
     expect([long.code, long.run.error?.code]).toEqual([1, 'bad_result_file'])
   })
 
+  it('is 1, not 78, if the command skipped but left a result that nobody can read', async () => {
+    const { code, answer, run } = await execute('echo "{" >$HOLDFAST_RESULT_FILE; exit 78')
+    expect(run).toMatchObject({ state: 'failed', error: { code: 'bad_result_file' } })
+    expect([code, answer]).toMatchObject([1, { outcome: 'failed', exit_code: 1 }])
+  })
+
   it('is 2 for a command line that is wrong, and nothing is claimed', async () => {
     const count = (await world.runs()).length
     const missing = await world.run(['--repo', 'acme/widgets', '--pr', '5', '--json'], 'true')

@@ -189,7 +189,39 @@ describe('work that somebody else does now', () => {
     const { run } = await claim('a')
     const ended = await world.run(flags('a'), worked, { HOLDFAST_RUN_ID: run.id })
     expect([ended.code, hasWorked()]).toEqual([2, false])
-    expect(ended.stderr).toContain(`part of ${run.id}, which does the same work`)
+    expect(ended.stderr).toContain(`This command is a part of ${run.id} (review of`)
+  })
+
+  it('and whose end this command would wait for is wrong usage, and queues nothing', async () => {
+    const job = { type: 'build', key: 'outer', subject: 'inner and outer' }
+    const outer = (await world.server.admin.claim(job)).body
+    const inner = newJob(['--subject', 'inner and outer'])
+    const env = { HOLDFAST_RUN_ID: outer.run.id }
+    const ended = await world.run(inner, worked, env)
+    expect([ended.code, hasWorked()]).toEqual([2, false])
+    expect(ended.stderr).toContain('so it would wait for itself')
+    const runs = await world.runs()
+    expect(runs.filter(({ key }) => key === inner[3])).toEqual([])
+    await world.server.admin.complete(outer)
+    expect((await world.run(inner, 'exit 0', env)).code).toBe(0)
+  })
+
+  it('and which is around the run of this command is not waited for, either', async () => {
+    const outer = (await world.server.admin.claim({ type: 'build', key: 'around' })).body
+    const other = (await world.server.admin.claim({ type: 'build', key: 'beside' })).body
+    // What the command of a run inside gets.
+    const show = 'echo "$HOLDFAST_OUTER_RUN_IDS" >$AT/outer'
+    const inside = { HOLDFAST_RUN_ID: other.run.id, HOLDFAST_OUTER_RUN_IDS: outer.run.id }
+    expect((await world.run(newJob(), show, inside)).code).toBe(0)
+    expect(await world.written('outer')).toBe(`${outer.run.id},${other.run.id}`)
+    const flags = newJob(['--subject', 'around', '--no-wait'])
+    const ended = await world.run(flags, worked, inside)
+    expect([ended.code, hasWorked()]).toEqual([2, false])
+    expect(ended.stderr).toContain(`This command is a part of ${outer.run.id} (build of around)`)
+    // Whoever takes HOLDFAST_RUN_ID out of the environment is a part of nothing.
+    const { HOLDFAST_RUN_ID: _id, ...alone } = inside
+    expect((await world.run(flags, worked, alone)).code).toBe(1)
+    for (const held of [outer, other]) await world.server.admin.complete(held)
   })
 
   it('is done here if its holder does not renew its lease', async () => {
@@ -223,12 +255,34 @@ describe('work that waits for a worker', () => {
     expect(answerOf(ended)).toMatchObject({ outcome: 'succeeded', reason: 'queued', exit_code: 0 })
   })
 
-  it('is red with --no-wait if it would have to queue', async () => {
-    const job = { type: 'build', key: 'slow', subject: 'other line' }
-    await world.server.admin.claim(job)
-    const flags = newJob(['--subject', 'other line', '--json', '--no-wait'])
+  it('is red with --no-wait if it is queued, because whoever queued it may be gone', async () => {
+    const subject = 'left line'
+    const job = { type: 'build', key: 'ahead', subject }
+    const ahead = (await world.server.admin.claim(job)).body
+    const flags = newJob(['--subject', subject, '--json', '--no-wait'])
+    const left = (await world.server.admin.claim({ ...job, key: flags[3] })).body
+    expect(left.reason).toBe('queued')
     const ended = await world.run(flags, worked)
-    expect(answerOf(ended)).toMatchObject({ reason: 'queued', exit_code: 1 })
+    expect(answerOf(ended)).toMatchObject({ outcome: 'pending', reason: 'queued', exit_code: 1 })
     expect([ended.code, hasWorked()]).toEqual([1, false])
+    expect(ended.stderr).toMatch(/is queued behind another run.* ahead: holdfast why run_/s)
+    await world.server.admin.complete(ahead)
+    expect(answerOf(await world.run(flags, 'exit 0'))).toMatchObject({ reason: 'leased' })
+  })
+
+  it('is red with --no-wait if it would have to queue, and holds up nobody', async () => {
+    const job = { type: 'build', key: 'slow', subject: 'other line' }
+    const ahead = (await world.server.admin.claim(job)).body
+    const flags = newJob(['--subject', 'other line', '--json'])
+    const ended = await world.run([...flags, '--no-wait'], worked)
+    expect(answerOf(ended)).toMatchObject({ outcome: 'skipped', reason: 'busy', exit_code: 1 })
+    expect([ended.code, hasWorked()]).toEqual([1, false])
+    expect(ended.stderr).toMatch(/another run of other line is active, and --no-wait does not wait/)
+    await world.server.admin.complete(ahead)
+    const next = newJob(['--subject', 'other line', '--json'])
+    expect(answerOf(await world.run(next, 'exit 0'))).toMatchObject({ reason: 'new' })
+    // With the same key as before, now that it is free.
+    const again = await world.run([...flags, '--no-wait'], 'exit 0')
+    expect(answerOf(again)).toMatchObject({ outcome: 'succeeded', reason: 'retry', exit_code: 0 })
   })
 })

@@ -2,7 +2,7 @@
  * `holdfast exec` as a user starts it: the real program in its own process, through a real server
  * or directly on a real database. Scripts leave files in a folder, and tests wait for those.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { adminToken, Command, Server, type Ended } from '../scenarios/server.ts'
 import { sha, type RunJson } from '../scenarios/client.ts'
@@ -111,6 +111,15 @@ export class ExecWorld {
     await this.#server?.stop()
     await this.data.remove()
   }
+}
+
+/** Makes the folder a project that has Holdfast as a dependency. */
+export function installIn(folder: string): void {
+  const root = join(import.meta.dirname, '..', '..')
+  const bin = join(folder, 'node_modules', '.bin')
+  mkdirSync(bin, { recursive: true })
+  symlinkSync(join(root, 'bin', 'holdfast.mjs'), join(bin, 'holdfast'))
+  symlinkSync(join(root, 'node_modules', '.bin', 'node'), join(bin, 'node'))
 }
 
 let keys = 0

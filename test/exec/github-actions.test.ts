@@ -4,14 +4,15 @@
  * Actions, against a real server that publishes to the simulator.
  */
 import { spawn } from 'node:child_process'
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { isAlive } from '../executors/commands-world.ts'
 import { databases } from '../scenarios/server-data.ts'
 import { context, repo, ScenarioGitHub } from '../scenarios/scenario-github.ts'
 import { at, sha } from '../scenarios/client.ts'
-import { ExecWorld } from './exec-world.ts'
+import { ExecWorld, installIn } from './exec-world.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
@@ -28,11 +29,7 @@ beforeAll(async () => {
   await github.start()
   const made = await github.server.admin.post('/v1/tokens', { scope: 'worker' })
   workerToken = made.body.token
-  // A project that has Holdfast as a dependency.
-  const bin = world.path('node_modules/.bin')
-  mkdirSync(bin, { recursive: true })
-  symlinkSync(join(root, 'bin', 'holdfast.mjs'), join(bin, 'holdfast'))
-  symlinkSync(join(root, 'node_modules', '.bin', 'node'), join(bin, 'node'))
+  installIn(world.data.folder)
   copyFileSync(join(examples, 'review.sh'), world.path('review.sh'))
   world.write('package.json', '{ "scripts": { "docs": "echo built >>built.txt" } }')
 })
@@ -48,11 +45,12 @@ function linesOf(workflow: string): string[] {
   return [...lines].map((match) => match[1] ?? '')
 }
 
-/** Runs them as a job of GitHub Actions does. */
-async function job(workflow: string, event: string, payload: object) {
+/** Starts them as a job of GitHub Actions does: in a file, with one shell for the step. */
+function startJob(workflow: string, event: string, payload: object) {
   const lines = linesOf(workflow)
   expect(lines).toHaveLength(1)
   world.write('event.json', JSON.stringify(payload))
+  world.write('step.sh', lines.join('\n'))
   const { PATH = '', HOME = '' } = process.env
   const env = {
     ...{ PATH, HOME, CI: 'true', GITHUB_ACTIONS: 'true', GITHUB_EVENT_NAME: event },
@@ -60,16 +58,18 @@ async function job(workflow: string, event: string, payload: object) {
     GITHUB_STEP_SUMMARY: world.path('step-summary.md'),
     ...{ HOLDFAST_URL: github.server.url, HOLDFAST_TOKEN: workerToken },
   }
-  const args = ['--noprofile', '--norc', '-e', '-o', 'pipefail', '-c', lines.join('\n')]
-  const child = spawn('bash', args, {
+  const child = spawn('bash', ['-e', world.path('step.sh')], {
     cwd: world.data.folder,
     env,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'ignore', 'pipe'],
   })
   const exited = new Promise<number | null>((resolve) => child.once('close', resolve))
-  const [, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
-  return { code: await exited, stderr }
+  const ended = text(child.stderr).then(async (stderr) => ({ code: await exited, stderr }))
+  return { child, ended }
 }
+
+const job = (workflow: string, event: string, payload: object) =>
+  startJob(workflow, event, payload).ended
 
 const repository = () => ({ id: github.github.repository(repo).id, full_name: repo })
 
@@ -117,6 +117,21 @@ it('the review of the next head names that head, not the one before', async () =
     ...{ head_sha: sha('next'), previous: { head_sha: sha('head of 6') } },
     summary: `## Review\n\nNo findings in ${sha('next').slice(0, 7)}.\n`,
   })
+})
+
+it('a cancelled job stops the review, although GitHub signals only the shell', async () => {
+  github.pull(7)
+  world.write('review.sh', '#!/bin/sh\necho $$ >pid; while [ -e pid ]; do sleep 0.05; done\n')
+  const { child, ended } = startJob(
+    'review.yml',
+    'pull_request',
+    reviewed(7, 'opened', 'head of 7', 0),
+  )
+  const pid = Number(await world.written('pid'))
+  child.kill('SIGINT')
+  expect(await ended).toEqual({ code: 130, stderr: expect.stringContaining('interrupted') })
+  expect(isAlive(pid)).toBe(false)
+  expect(await github.runs(7)).toMatchObject([{ state: 'failed', error: { code: 'interrupted' } }])
 })
 
 it('the documentation is built once for a push', async () => {

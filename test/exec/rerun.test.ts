@@ -3,7 +3,7 @@
  * whoever asked and waits does the next round.
  * Method: the real program through a real server; a script tells in a file what it did.
  */
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { RunJson } from '../scenarios/client.ts'
 import { databases, publishNothing } from '../scenarios/server-data.ts'
 import type { Command } from '../scenarios/server.ts'
@@ -47,22 +47,47 @@ it('whoever works ends with its own code, and says that a rerun was asked for', 
   expect(await theRun()).toMatchObject({ state: 'pending', round: 2 })
 })
 
-it('whoever completes its run itself ends with its own code, too', async () => {
-  const complete =
-    'curl -sf -X POST $HOLDFAST_URL/v1/runs/$HOLDFAST_RUN_ID/complete ' +
-    '-H "authorization: Bearer $HOLDFAST_RUN_TOKEN" -H "content-type: application/json" ' +
-    `-d '{"outcome":"succeeded"}' >$AT/completed`
-  const untilEnd = 'while [ ! -e $AT/end ]; do sleep 0.05; done'
-  const command = world.start(flags, `${untilGo}; ${complete}; ${untilEnd}`)
-  await world.written('pid')
-  await world.server.admin.post(`/v1/runs/${(await theRun()).id}/rerun`)
-  world.write('go', 'now')
-  await command.said(/(completed with its run token; the command has 10 s|Stopping)/)
-  world.write('end', 'now')
-  const ended = await command.ended
-  expect(answerOf(ended)).toEqual(expect.objectContaining({ reason: 'new', exit_code: 0 }))
-  expect(ended.stderr).toMatch(/completed with its run token. A rerun was .* does round 2/)
-  expect(await theRun()).toMatchObject({ state: 'pending', round: 2 })
+const complete = (body: object): string =>
+  'curl -sf -X POST $HOLDFAST_URL/v1/runs/$HOLDFAST_RUN_ID/complete ' +
+  '-H "authorization: Bearer $HOLDFAST_RUN_TOKEN" -H "content-type: application/json" ' +
+  `-d '${JSON.stringify(body)}' >$AT/completed`
+
+describe('whoever completes its run itself', () => {
+  const error = { code: 'broken', text: 'two findings' }
+  const outcomes = [
+    [{ outcome: 'succeeded' }, 0, 'succeeded. A rerun'],
+    [{ outcome: 'failed', error }, 1, 'failed: broken: two findings. A rerun'],
+    [{ outcome: 'skipped' }, 78, 'skipped. A rerun'],
+  ] as const
+
+  it.each(outcomes)('as %j and ends with 0 has the exit code %i', async (body, code, words) => {
+    const untilEnd = 'while [ ! -e $AT/end ]; do sleep 0.05; done'
+    const command = world.start(flags, `${untilGo}; ${complete(body)}; ${untilEnd}`)
+    await world.written('pid')
+    await world.server.admin.post(`/v1/runs/${(await theRun()).id}/rerun`)
+    world.write('go', 'now')
+    await command.said(/(completed with its run token; the command has 10 s|Stopping)/)
+    world.write('end', 'now')
+    const ended = await command.ended
+    const { outcome } = body
+    expect([ended.code, answerOf(ended)]).toMatchObject([
+      code,
+      { outcome, reason: 'new', exit_code: code },
+    ])
+    expect(ended.stderr).toContain(`completed with its run token: ${words}`)
+    expect(ended.stderr).toMatch(/A rerun was .* does round 2/)
+    expect(await theRun()).toMatchObject({ state: 'pending', round: 2 })
+  })
+
+  it('as failed and ends with 0 at once is red, too', async () => {
+    const command = world.start(flags, `${untilGo}; ${complete({ outcome: 'failed', error })}`)
+    await world.written('pid')
+    await world.server.admin.post(`/v1/runs/${(await theRun()).id}/rerun`)
+    world.write('go', 'now')
+    const ended = await command.ended
+    expect([ended.code, answerOf(ended).outcome]).toEqual([1, 'failed'])
+    expect(ended.stderr).toContain('completed with its run token: failed: broken: two findings.')
+  })
 })
 
 it('whoever asked for the rerun and waits does the next round', async () => {
@@ -95,6 +120,14 @@ it('whoever asked and takes over from a killed one does the next round as well',
   await untilWaiting(second)
   first.child.kill('SIGKILL')
   const ended = await second.ended
+  expect(answerOf(ended)).toMatchObject({ outcome: 'succeeded', exit_code: 0 })
+  expect((await world.written('again')).split('\n')).toHaveLength(2)
+  expect(await theRun()).toMatchObject({ state: 'succeeded', round: 2 })
+})
+
+it('whoever asks for the rerun of work that nobody has begun does it twice', async () => {
+  await world.server.admin.claim({ type: 'build', key: flags[3], lease: false })
+  const ended = await world.run([...flags, '--rerun'], again)
   expect(answerOf(ended)).toMatchObject({ outcome: 'succeeded', exit_code: 0 })
   expect((await world.written('again')).split('\n')).toHaveLength(2)
   expect(await theRun()).toMatchObject({ state: 'succeeded', round: 2 })

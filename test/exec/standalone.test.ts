@@ -72,6 +72,30 @@ describe.each(databases)('exec without a server on $name', ({ makeData }) => {
     expect((await deliveries()).map(({ status }) => status)).toEqual(['SENT', 'SENT', 'SENT'])
   })
 
+  it('hides the secrets of its job in what is stored, also in what the command sends', async () => {
+    const at = '/v1/runs/$HOLDFAST_RUN_ID'
+    const put = (path: string, body: string): string => call('PUT', `${at}${path}`, body)
+    const own = '{"channel":"github-comment","body":"the password is hunter2"}'
+    const tests = '{"start_id":"a1","error":{"code":"tests_failed","text":"login as hunter2"}}'
+    const script = [
+      put('/steps/tests', '{"state":"started","start_id":"a1"}'),
+      put('/steps/tests', tests),
+      put('/deliveries/finding', own),
+      `curl -s $HOLDFAST_URL${at}/steps/tests -H "authorization: Bearer $HOLDFAST_RUN_TOKEN"`,
+      'echo "output of hunter2"; exit 3',
+    ]
+    const command = `(${script.slice(0, -1).join('; ')}) >$AT/sent; ${script.at(-1)}`
+    const { code } = await world.run(head(5), command, { ...live, DB_PASSWORD: 'hunter2' })
+    expect(code).toBe(3)
+    const sent = await world.written('sent')
+    expect(sent).toMatch(/^20\d 20\d 20\d \{.*"login as \*\*\*"/)
+    const bodies = comments(5).map(({ body }) => body)
+    expect(bodies.some((body) => body.includes('the password is ***'))).toBe(true)
+    const [run] = await world.runs()
+    expect(JSON.stringify(run)).toContain('output of ***')
+    expect([sent, ...bodies, JSON.stringify(run)].join()).not.toContain('hunter2')
+  })
+
   it('opens its door only for run tokens of this store', async () => {
     const path = '/v1/runs/$HOLDFAST_RUN_ID'
     const tries = [
@@ -119,7 +143,16 @@ describe.each(databases)('exec without a server on $name', ({ makeData }) => {
     command.child.kill('SIGTERM')
     const { code, stderr } = await command.ended
     expect(code).toBe(7)
-    expect(stderr).toContain('GitHub did not accept everything in time.')
+    expect(stderr).toContain('GitHub could not be reached in time, or did not accept everything.')
+  })
+
+  it('writes its log for people, because it is among the lines of the job', async () => {
+    const { faults } = github.github
+    const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments'
+    faults.add({ on: { route, times: 1000 }, fault: faults.refuse(422) })
+    const { stderr } = await world.run(head(5), 'exit 0', live)
+    expect(stderr).toMatch(/^\d\d:\d\d:\d\dZ WARN {2}A delivery failed: .* run_id=run_/m)
+    expect(stderr).not.toMatch(/^\{/m)
   })
 
   it('says at once that GitHub refuses the credentials, and what to do', async () => {

@@ -4,9 +4,11 @@
  * Method: the real program through a real server, real signals, servers that are killed.
  */
 import { once } from 'node:events'
+import { closeSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { makePipe } from '../../src/executors/command/guard/output-pipe.ts'
 import { isAlive } from '../executors/commands-world.ts'
 import type { RunJson } from '../scenarios/client.ts'
 import { databases, publishNothing } from '../scenarios/server-data.ts'
@@ -121,6 +123,22 @@ describe('an interruption', () => {
     silent.close()
   })
 
+  it('after the answer changes nothing of the exit code that it names', async () => {
+    // Nobody reads, and the output does not fit into the pipe, so the answer cannot leave. No piece
+    // is so large that the command's output waits for its reader, which would delay the answer too.
+    const { reading, writing } = makePipe()!
+    const pieces = 'head -c 60000 /dev/zero; sleep 0.5; head -c 20000 /dev/zero'
+    const script = ['sh', '-c', pieces]
+    const command = world.startCommand(newJob(['--json']), script, {}, [writing, 'pipe'])
+    closeSync(writing)
+    await command.said(/Done: build of/)
+    const signals = setInterval(() => command.child.kill('SIGTERM'), 50)
+    const { code } = await command.ended
+    clearInterval(signals)
+    closeSync(reading)
+    expect([code, (await theRun()).state]).toEqual([0, 'succeeded'])
+  })
+
   it('in a queue names the run that stays in it, as a worker may not cancel', async () => {
     const working = world.start(newJob(['--subject', 'line']), untilGo)
     await pidOf()
@@ -129,9 +147,8 @@ describe('an interruption', () => {
     queued.child.kill('SIGINT')
     const { code, stderr } = await queued.ended
     expect(code).toBe(130)
-    expect(stderr).toMatch(
-      /stays in its queue until somebody cancels it: holdfast runs cancel run_/,
-    )
+    expect(stderr).toContain('stays in its queue for the next exec of the same work.')
+    expect(stderr).toMatch(/To take it out: holdfast runs cancel run_/)
     world.write('go', 'now')
     expect((await working.ended).code).toBe(0)
   })
@@ -149,6 +166,11 @@ describe('a run that its own command completes', () => {
     const bad = await world.run(newJob(), `${complete('{"outcome":"failed"}')} exit 0`)
     expect(bad.code).toBe(1)
     expect(bad.stderr).toContain('The run was completed with its run token: failed')
+    // 78 says that the run is skipped, and it is not.
+    const no = await world.run(newJob(), `${complete('{"outcome":"failed"}')} exit 78`)
+    const yes = await world.run(newJob(), `${complete('{"outcome":"succeeded"}')} exit 78`)
+    const skip = await world.run(newJob(), `${complete('{"outcome":"skipped"}')} exit 78`)
+    expect([no.code, yes.code, skip.code]).toEqual([1, 0, 78])
     const late = await world.run(newJob(), `${complete('{"outcome":"succeeded"}')} exit 4`)
     expect(late.code).toBe(4)
   })
@@ -177,6 +199,20 @@ describe('while the server is away', () => {
     const ended = await command.ended
     expect(answerOf(ended)).toMatchObject({ outcome: 'succeeded', exit_code: 0 })
     expect(await theRun()).toMatchObject({ state: 'succeeded', attempt: 1 })
+  })
+
+  it('a signal soon ends the wait for it, and the exit code is 3', async () => {
+    const command = world.start(newJob(['--json']), untilGo, { HOLDFAST_LEASE_MS: '30000' })
+    await pidOf()
+    await world.server.kill()
+    world.write('go', 'now')
+    await command.said(/the result is stored when it is back/)
+    const begunAtMs = performance.now()
+    command.child.kill('SIGTERM')
+    const ended = await command.ended
+    expect(performance.now() - begunAtMs).toBeLessThan(20_000)
+    expect(answerOf(ended)).toMatchObject({ outcome: null, reason: 'not-stored', exit_code: 3 })
+    expect([ended.code, ended.stderr]).toEqual([3, expect.stringContaining('could not be stored')])
   })
 
   it('the command goes on through it, if the server is back before the lease ends', async () => {

@@ -6,6 +6,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { isAlive, untilDead } from '../executors/commands-world.ts'
 import { databases } from '../scenarios/server-data.ts'
+import { programLine } from '../scenarios/server.ts'
 import { answerOf, ExecWorld, newJob, untilGo } from './exec-world.ts'
 
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
@@ -73,6 +74,94 @@ describe.each(databases)('exec directly on $name', ({ makeData }) => {
     const next = await world.run(flags, 'exit 0', env)
     expect(answerOf(next)).toMatchObject({ outcome: 'succeeded', reason: 'reclaimed' })
     expect((await world.runs())[0]).toMatchObject({ state: 'succeeded', attempt: 2, round: 1 })
+  })
+
+  it('if it is interrupted in the queue, another one that waits does the work', async () => {
+    const ahead = world.start(newJob(['--subject', 'stop']), untilGo)
+    await world.written('pid')
+    const flags = newJob(['--subject', 'stop', '--json'])
+    const interrupted = world.start(flags, 'touch $AT/interrupted')
+    await interrupted.said(/is queued behind another run/)
+    const other = world.start(flags, 'echo worked >>$AT/worked')
+    await other.said(/Waiting: (run_\w+)/)
+    interrupted.child.kill('SIGTERM')
+    expect((await interrupted.ended).code).toBe(143)
+    await other.said(/Waiting: (run_\w+) .* is queued behind another run/)
+    world.write('go', 'now')
+    const ended = await other.ended
+    expect([(await ahead.ended).code, ended.code]).toEqual([0, 0])
+    expect(answerOf(ended)).toMatchObject({ outcome: 'succeeded', reason: 'queued' })
+    expect([await world.written('worked'), world.has('interrupted')]).toEqual(['worked', false])
+  })
+
+  it('if it is interrupted in the queue and nobody else waits, its run is cancelled', async () => {
+    const ahead = world.start(newJob(['--subject', 'stop']), untilGo)
+    await world.written('pid')
+    const queued = world.start(newJob(['--subject', 'stop']), 'exit 0')
+    await queued.said(/is queued behind another run/)
+    queued.child.kill('SIGTERM')
+    expect((await queued.ended).code).toBe(143)
+    const states = (await world.runs()).map(({ state }) => state)
+    expect(states).toEqual(['cancelled', 'running', 'succeeded'])
+    world.write('go', 'now')
+    await ahead.ended
+  })
+
+  it('with --no-wait, leaves nothing in the queue, and a later one can do the work', async () => {
+    const ahead = world.start(newJob(['--subject', 'stop']), untilGo)
+    await world.written('pid')
+    const flags = newJob(['--subject', 'stop', '--json'])
+    const ended = await world.run([...flags, '--no-wait'], 'exit 0')
+    expect(answerOf(ended)).toMatchObject({ outcome: 'skipped', reason: 'busy', exit_code: 1 })
+    const later = world.start(flags, 'exit 0')
+    await later.said(/is queued behind another run/)
+    world.write('go', 'now')
+    await ahead.ended
+    expect(answerOf(await later.ended)).toMatchObject({ outcome: 'succeeded', reason: 'queued' })
+  })
+
+  it('two levels deep in its own queue, is wrong usage at once, and queues nothing', async () => {
+    const databaseUrl = world.data.env['HOLDFAST_DATABASE_URL']
+    const database = databaseUrl ?? `sqlite:${world.path('holdfast.db')}`
+    const start = `env -u HOLDFAST_URL HOLDFAST_DATABASE_URL=${database} ${programLine} exec`
+    const deep = '$IN --type build --key deep --subject nest -- touch $AT/deep; echo $? >$AT/code'
+    const middle = `$IN --type build --key middle -- sh -c '${deep}'`
+    const outer = world.start(newJob(['--subject', 'nest']), middle, { IN: start })
+    expect(await world.written('code')).toBe('2')
+    const { code, stderr } = await outer.ended
+    expect([code, world.has('deep')]).toEqual([0, false])
+    const [inner, run] = await world.runs()
+    expect(stderr).toContain(`This command is a part of ${run!.id} (build of nest)`)
+    expect([inner!.key, (await world.runs()).length]).toEqual(['middle', 3])
+  })
+
+  it('if a person cancels the run that it waits for, it does not do the work', async () => {
+    const ahead = world.start(newJob(['--subject', 'stop']), untilGo)
+    await world.written('pid')
+    const queued = world.start(newJob(['--subject', 'stop', '--json']), 'touch $AT/worked')
+    await queued.said(/is queued behind another run/)
+    const [run] = await world.runs()
+    await world.ask('runs', 'cancel', run!.id)
+    const ended = await queued.ended
+    expect(answerOf(ended)).toMatchObject({ outcome: 'cancelled', reason: 'waited', exit_code: 1 })
+    world.write('go', 'now')
+    await ahead.ended
+    expect(world.has('worked')).toBe(false)
+  })
+
+  it('if it is stopped for longer than its lease, it stores nothing', async () => {
+    const flags = newJob(['--json'])
+    const stopped = world.start(flags, untilGo, { HOLDFAST_LEASE_MS: '2000' })
+    const pid = Number(await world.written('pid'))
+    stopped.child.kill('SIGSTOP')
+    await untilDead(pid)
+    stopped.child.kill('SIGCONT')
+    const late = await stopped.ended
+    expect([late.code, answerOf(late).reason]).toEqual([1, 'lease-lost'])
+    expect(late.stderr).toMatch(/Stopped: its lease (was not|could not be) renewed in time/)
+    expect((await world.runs())[0]).toMatchObject({ state: 'running', error: null })
+    const next = await world.run(flags, 'exit 0')
+    expect(answerOf(next)).toMatchObject({ outcome: 'succeeded', reason: 'reclaimed' })
   })
 
   it('if it is stopped, its command is dead before the next one begins', async () => {

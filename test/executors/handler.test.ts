@@ -2,6 +2,7 @@
  * Goal: a handler does its run, and its steps happen once.
  * Method: a real store in memory, the real work loop, handlers of the test.
  */
+import { pino } from 'pino'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RunContext, RunHandler } from '../../src/run-handler.ts'
 import { StepNotDone } from '../../src/step-errors.ts'
@@ -72,6 +73,19 @@ describe('a call that nobody awaits', () => {
     process.off('unhandledRejection', note)
     expect(run.state).toBe('succeeded')
     expect(unhandled).toEqual([])
+  })
+
+  it('of a step that had not even begun is named in the log', async () => {
+    const said: unknown[] = []
+    const warn = (about: object, text?: string): void => void said.push({ ...about, text })
+    const log = { debug: () => undefined, info: () => undefined, warn, error: () => undefined }
+    const handler: RunHandler = async (r) => {
+      await r.step('awaited', () => 1)
+      void r.step('forgotten', () => 2)
+    }
+    const { id } = await runOnce(handler, { log })
+    const text = 'A handler ended before these steps; they stop, or are not done at all'
+    expect(said).toEqual([{ run_id: id, steps: ['forgotten'], text }])
   })
 })
 
@@ -159,6 +173,27 @@ describe('a step that throws', () => {
       return { result }
     })
     expect(run).toMatchObject({ state: 'succeeded', result: '2' })
+  })
+
+  it('says in the log which try failed and when the next one is', async () => {
+    const lines: string[] = []
+    const log = pino({ base: null }, { write: (line: string) => void lines.push(line) })
+    let calls = 0
+    const work: RunHandler = async (r) => {
+      await r.step('model', { retries: 2 }, () => {
+        if (++calls < 3) throw new Error(`no answer ${calls}`)
+        return calls
+      })
+    }
+    const run = await runOnce(work, { log })
+    const tries = lines
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ msg }) => msg === 'A try of a step failed; trying again')
+    const about = { level: 40, run_id: run.id, step: 'model', tries_max: 3 }
+    expect(tries).toMatchObject([
+      { ...about, tries: 1, next_try_ms: 1000, err: { message: 'Error: no answer 1' } },
+      { ...about, tries: 2, next_try_ms: 2000, err: { message: 'Error: no answer 2' } },
+    ])
   })
 
   it('for the last time fails for good, and the handler may catch that', async () => {

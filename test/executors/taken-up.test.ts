@@ -6,6 +6,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openStore } from '../../src/open-store.ts'
+import type { Log } from '../../src/log.ts'
 import type { StepAction, StepPolicy } from '../../src/domain/step.ts'
 import type { RunContext, RunHandler, StepOptions } from '../../src/run-handler.ts'
 import { hashLeaseToken } from '../../src/secrets.ts'
@@ -46,8 +47,8 @@ async function cutOff(began: Readonly<Record<string, StepAction | null>>, policy
   return { runId: run?.id ?? '', late: act }
 }
 
-async function takeUp(runId: string, handler: RunHandler) {
-  world = await workWorld({ handlers: { job: handler }, store })
+async function takeUp(runId: string, handler: RunHandler, log?: Log) {
+  world = await workWorld({ handlers: { job: handler }, store, ...(log && { log }) })
   return await world.ended(runId)
 }
 
@@ -127,6 +128,24 @@ describe('a step in doubt', () => {
     expect(run.state).toBe('waiting')
   })
 
+  const fails = (): never => {
+    throw new Error('cannot be read')
+  }
+  const unusable: readonly (readonly [string, () => unknown])[] = [
+    ['a field that throws', () => Object.defineProperty({}, 'done', { get: fails })],
+    ['a Proxy that throws', () => new Proxy({}, { has: fails })],
+    ['a value that is no JSON', () => ({ done: 1n })],
+    ['a value that is too large', () => ({ done: 'x'.repeat(262_144) })],
+    ['something else', () => 'perhaps'],
+  ]
+  it.each(unusable)('is held if the answer of its confirm is %s', async (_, answer) => {
+    const { runId } = await cutOff({ a: null }, 'confirm')
+    const calls: string[] = []
+    const confirm = answer as () => 'not-done'
+    const run = await takeUp(runId, doing({ inDoubt: 'confirm', confirm }, calls))
+    expect([run.state, calls.length]).toEqual(['waiting', 0])
+  })
+
   it('is held for a person, who lets it be repeated', async () => {
     const { runId } = await cutOff({ a: null }, 'hold')
     const calls: string[] = []
@@ -137,6 +156,25 @@ describe('a step in doubt', () => {
     expect([pending.state, pending.attempt]).toEqual(['pending', 2])
     const done = await world?.ended(runId)
     expect([done?.state, done?.result, calls.length]).toEqual(['succeeded', '"again"', 1])
+  })
+
+  it('is held for a person, and the log warns of it with the command', async () => {
+    const { runId } = await cutOff({ a: null }, 'hold')
+    const said: string[] = []
+    const note =
+      (level: string) =>
+      (_about: unknown, text = '') =>
+        void said.push(`${level}: ${text}`)
+    const [info, warn, error] = [note('info'), note('warn'), note('error')]
+    const log: Log = { debug: () => undefined, info, warn, error }
+    await takeUp(runId, doing({ inDoubt: 'hold' }, []), log)
+    await world?.work.stop(0)
+    expect(said).toEqual([
+      'info: Working on a run',
+      "warn: A run waits for a person's decision about its step. To see what to do: " +
+        `holdfast why ${runId}`,
+      'info: A run was held',
+    ])
   })
 
   it('is held for a person, who says what it came to', async () => {

@@ -5,7 +5,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { StopWork } from '../../src/executor.ts'
 import type { RunContext } from '../../src/run-handler.ts'
-import { workWorld, type WorkWorld } from './work-world.ts'
+import { silent, workWorld, type WorkWorld } from './work-world.ts'
 
 let world: WorkWorld | undefined
 
@@ -186,6 +186,36 @@ describe('a result that comes late', () => {
     const rows = await world.audit(id)
     expect(rows.find(({ type }) => type === 'step.late')?.data).toMatchObject({ counted: true })
     expect((await world.store.runs.get(id))?.state).toBe('cancelled')
+  })
+
+  it('is no error in the log if the run was cancelled, because nobody needs it', async () => {
+    const [doing, letGo] = [began(), began()]
+    const errors: unknown[] = []
+    const done = Promise.withResolvers<unknown>()
+    const log = {
+      ...silent,
+      warn: (about: unknown) => void errors.push(about),
+      error: (about: unknown) => void errors.push(about),
+      info: (about: unknown, text?: string) => {
+        if (text === 'Done with a run') done.resolve(about)
+      },
+    }
+    world = await workWorld({
+      handlers: {
+        job: async () => {
+          doing.resolve(undefined)
+          await letGo.promise
+        },
+      },
+      leaseMs: 60_000,
+      log,
+    })
+    const id = idOf(await world.claim('job', 'k'))
+    await doing.promise
+    await world.store.runs.cancel(id, 'mona', null)
+    letGo.resolve(undefined)
+    expect(await done.promise).toMatchObject({ run_id: id, end: 'cancelled' })
+    expect(errors).toEqual([])
   })
 
   it('of a function that was told to stop is no result', async () => {

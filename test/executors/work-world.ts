@@ -1,7 +1,9 @@
 /**
  * Executors over a real store in memory: runs are claimed, leased by the work loop and done by the
- * handlers of a test. Time is the machine's own, with short leases.
+ * handlers of a test. Time is the machine's own, with short leases, unless a test has its own
+ * clock.
  */
+import type { Clock } from '../../src/clock.ts'
 import { openStore, systemMachine } from '../../src/open-store.ts'
 import { createEmbeddedEngine } from '../../src/engines/embedded.ts'
 import type { Executor } from '../../src/executor.ts'
@@ -30,6 +32,8 @@ export interface WorkWorldOptions {
   readonly confirmDelayMs?: number
   readonly onStuck?: (type: string) => void
   readonly log?: Log
+  /** Of the process that executes. The store keeps the machine's. */
+  readonly clock?: Clock
 }
 
 export interface WorkWorld {
@@ -51,7 +55,7 @@ interface JobOptions {
 
 export async function workWorld(options: WorkWorldOptions): Promise<WorkWorld> {
   const { handlers = {}, executors = {}, concurrency = 4, leaseMs = 5000 } = options
-  const machine = systemMachine
+  const machine = { ...systemMachine, ...(options.clock && { clock: options.clock }) }
   const own = options.store ?? (await openStore({ database: { kind: 'sqlite', path: ':memory:' } }))
   const engine = createEmbeddedEngine(machine.scheduler)
   const policy: RunPolicy = {
@@ -64,7 +68,7 @@ export async function workWorld(options: WorkWorldOptions): Promise<WorkWorld> {
   })
   const common = {
     ...machine,
-    ...{ store: own, log: silent, confirmDelayMs: options.confirmDelayMs ?? 1 },
+    ...{ store: own, log: options.log ?? silent, confirmDelayMs: options.confirmDelayMs ?? 1 },
     ...{ codeVersion: 'v1', github: null },
     publishRights: () => ({ channels: [], contexts: [], labels: [], approve: false, reserved: [] }),
   }

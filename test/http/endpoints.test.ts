@@ -153,6 +153,17 @@ describe('a claim', () => {
     ])
   })
 
+  test.each([{}, { type: 'docs', lease: false }])(
+    'of nothing names both forms (%o)',
+    async (body) => {
+      const answer = await post('/v1/runs', body)
+      expect(problemOf(answer)).toMatchObject({
+        status: 400,
+        detail: 'key is required for a job; a pull request needs repo, pr, base_sha and head_sha.',
+      })
+    },
+  )
+
   test('keeps a key named __proto__ in its input as plain data', async () => {
     const payload = `{"key":"k","type":"t","input":{"__proto__":{"admin":true}}}`
     const answer = await ask(server, {

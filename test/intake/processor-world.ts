@@ -12,11 +12,15 @@ import { Processor, type ProcessorOptions } from '../../src/intake/processor.ts'
 import type { EventFacts } from '../../src/intake/events/webhook-event.ts'
 import { readEvent } from '../../src/intake/events/webhook-event.ts'
 import { noMetrics, type PutOffReason } from '../../src/metrics.ts'
+import { StartOffers } from '../../src/runs/start-offers.ts'
 import type { Scheduler } from '../../src/scheduler.ts'
 import type { DueWebhooks, WebhookAct } from '../../src/store.ts'
 
 const say = (): void => undefined
 const log = { debug: say, info: say, warn: say, error: say }
+const noOffers = new StartOffers({ reserve: () => null }, () => {
+  throw new Error('nothing is reserved')
+})
 export const contended = () => new StoreContendedError('store_contended', 'a run changed')
 export const away = () => new StoreUnavailableError('store_unreachable', 'away')
 
@@ -85,7 +89,7 @@ export class ProcessorWorld {
           },
         },
       },
-      runs: { claimCommitted: say, runsEnded: say },
+      runs: { claimCommitted: say, offerStarts: () => noOffers, runsEnded: say },
       acts: {
         routesFor: async () => [],
         actsFor: async (event) => {

@@ -63,6 +63,22 @@ it('every repeat gets the runs of the first, also while they are being created',
   for (const { body } of repeats) expect(body.run_ids).toEqual([items[0]?.id])
 })
 
+it('a push to a branch with a very long name is kept, and says what is wrong', async () => {
+  server = await openWebhookServer({ runs: { docs: { on: { push: [] } } } })
+  const push = (length: number): Webhook => {
+    const ref = 'refs/heads/'.padEnd(length, 'x')
+    const repository = { id: 7, full_name: 'acme/widgets' }
+    return { event: 'push', payload: { ref, after: 'a'.repeat(40), repository } }
+  }
+  const answers = [await server.send(push(600)), await server.send(push(255))]
+  expect(answers.map(({ status }) => status)).toEqual([200, 202])
+  const [fits, tooLong] = await server.processed()
+  expect(fits?.outcomes).toMatchObject([{ reason: 'new' }])
+  expect(tooLong?.outcomes).toMatchObject([
+    { reason: 'incomplete-payload', detail: 'ref has 600 characters; at most 255 are accepted' },
+  ])
+})
+
 describe('an event in both `on` and `rerunOn`', () => {
   const pull_request = ['opened', 'labeled', 'synchronize']
   const both = { on: { pull_request }, rerunOn: { pull_request: ['labeled', 'synchronize'] } }

@@ -11,7 +11,6 @@ import { systemScheduler } from '../../src/scheduler.ts'
 import type { Row } from '../../src/stores/sql.ts'
 import {
   fateOf,
-  markOf,
   transactionMark,
   UnansweredCommit,
   type TransactionMark,
@@ -46,15 +45,16 @@ async function connected(): Promise<pg.Client> {
 }
 
 async function secondIsOver(client: pg.Client): Promise<void> {
-  const second = async () => (await client.query<Row>(transactionMark.text)).rows[0]?.['second']
+  const second = async () => (await client.query<Row>(transactionMark)).rows[0]?.['second']
   const now = await second()
   await until(second, (later) => Number(later) > Number(now))
 }
 
 async function begun(client: pg.Client): Promise<TransactionMark> {
   await client.query('BEGIN')
+  const mark = (await client.query<TransactionMark>(transactionMark)).rows[0]!
   await client.query("INSERT INTO note VALUES ('ours')")
-  return markOf((await client.query<Row>(transactionMark.text)).rows[0])!
+  return mark
 }
 
 /** As the driver asks, over a new connection. */

@@ -37,6 +37,7 @@ export default defineConfig({
         await run.step('second', () => calls('second'))
       },
     },
+    busy: { ...shown, concurrency: 1, run: () => new Promise(() => {}) },
     script: { ...shown, run: { command: ['sh', 'script.sh'], env: ['SOME_SECRET'] } },
     sending: { run: { command: ['sh', 'sending.sh'], env: ['SOME_SECRET'] } },
     failing: { ...shown, run: { command: ['sh', 'failing.sh'], env: ['SOME_SECRET'] } },
@@ -159,6 +160,22 @@ describe('a function', () => {
     const { body } = await reaches(id, 'succeeded', 'failed')
     expect([body.state, body.attempt]).toEqual(['succeeded', 2])
     expect(read('calls.txt').split('\n')).toEqual(['first', 'second'])
+  })
+})
+
+describe('a worker that leases over HTTP and names no types', () => {
+  const lease = (more: object = {}): Promise<Answer> =>
+    server.admin.post('/v1/runs/lease', { worker: 'w', ...more })
+
+  it('gets no run of a type that has a function, so that its work is not skipped', async () => {
+    await reaches(await claim('busy', { key: 'in work' }), 'running')
+    const waits = await claim('busy', { key: 'waits' })
+    expect((await lease()).status).toBe(204)
+    const woken = lease({ wait_ms: 20_000 })
+    const remote = await claim('remote')
+    expect((await woken).body.run.id).toBe(remote)
+    expect((await lease({ wait_ms: 1000 })).status).toBe(204)
+    expect((await lease({ types: ['busy'] })).body.run.id).toBe(waits)
   })
 })
 

@@ -33,6 +33,9 @@ function ofTheMachine(...names: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, process.env[name] ?? '']))
 }
 
+/** How a script starts the program. */
+export const programLine = `${node} ${program}`
+
 /** A command of the program, from its start to its end. */
 export class Command {
   readonly child: ChildProcess

@@ -11,7 +11,7 @@ import { NodePorts } from '../../src/simulation/node-ports.ts'
 import { openSeedRunner, simulate, type SeedRunner } from '../../src/simulation/simulate.ts'
 
 /** Seeds that once showed a fault, in the product or in a checker. */
-const foundLater = [1119428672, 1142616848]
+const foundLater = [1119428672, 1142616848, 778819]
 
 describe('a seed', () => {
   let runner: SeedRunner

@@ -3,6 +3,7 @@
  * until when, what is in doubt and what follows, what failed. Deliveries with the same state share
  * a sentence.
  */
+import { execActor } from '../../domain/audit.ts'
 import type { Budget } from '../../domain/outbox/budget.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import { isOpen, waitOf } from '../../domain/outbox/delivery.ts'
@@ -26,7 +27,7 @@ export function shownWords(facts: Facts): string[] {
   const others = facts.deliveries.filter((delivery) => !isShown(delivery, facts))
   const names = shown.map(shownName)
   return [
-    ...(isNeverServed(facts) ? [`GitHub shows nothing of it: ${noServerWords(facts)}`] : []),
+    ...(isNeverServed(facts) ? [`GitHub shows nothing of it: ${neverServedWords(facts)}`] : []),
     ...(names.length === 0 ? [] : [`GitHub shows ${joinNames(names)}`]),
     ...joinStates(others.map((delivery) => stateOf(delivery, facts))),
   ]
@@ -194,6 +195,15 @@ function noServerWords({ servedAt, now }: Facts): string {
   if (servedAt === null) return `${only} has used this database yet`
   return `${only} was active since ${timeWords(servedAt, now)}`
 }
+
+function neverServedWords(facts: Facts): string {
+  if (!isOfExec(facts)) return noServerWords(facts)
+  const needs = 'holdfast exec publishes only with GitHub credentials'
+  return `${needs}, and no server has used this database yet`
+}
+
+/** Claimed by `holdfast exec` directly on the store, which can publish without a server. */
+export const isOfExec = ({ rows }: Facts): boolean => rows.some(({ actor }) => actor === execActor)
 
 /**
  * Without a server, the library announces nothing, so there is no delivery that could say why

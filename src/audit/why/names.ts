@@ -7,7 +7,8 @@ import type { Run } from '../../domain/run.ts'
 
 // Control characters, lone surrogates, marks that turn the direction of text, line separators.
 const unsafe = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+/gu
-const outsideMax = 200
+/** How much of it a sentence shows. */
+export const outsideMax = 200
 
 /** Text from outside, on one line. */
 export function cleanText(text: string, max = outsideMax): string {
@@ -71,6 +72,8 @@ export function actorWords(actor: string, tokenNames: ReadonlyMap<string, string
   if (kind === 'github') return name === '' ? 'GitHub' : senderWords(name)
   if (kind === 'token') return cleanText(tokenNames.get(name) ?? name, 60)
   if (kind === 'run') return 'its worker'
+  // Who executes runs acts under the name with which it leases them.
+  if (kind === 'executor') return workerWords(name)
   if (kind === 'admin') return 'the admin'
   if (kind === 'cli') return 'somebody at the command line'
   if (kind === 'exec') return 'holdfast exec'

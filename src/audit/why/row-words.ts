@@ -5,6 +5,7 @@
 import type { AuditRow, AuditType } from '../../domain/audit.ts'
 import type { ClaimReason } from '../../domain/claim.ts'
 import { claimReasons } from '../../domain/claim.ts'
+import { shortFailure } from '../../domain/failure-text.ts'
 import { permissionWords, type GitHubPermissions } from '../../domain/github-permissions.ts'
 import { activeStates, type Run } from '../../domain/run.ts'
 import { deliveryRowWords, type NamedDelivery } from './delivery-words.ts'
@@ -14,6 +15,7 @@ import {
   lengthWords,
   numberOf,
   cleanText,
+  outsideMax,
   quoted,
   runWords,
   shortSha,
@@ -219,9 +221,7 @@ export const claimDefaults = {
 export const claimWords: Readonly<Record<ClaimReason, (about: ClaimAbout) => string>> = {
   new: started,
   'superseded-prior': started,
-  reclaimed: ({ who, what, attempt }) =>
-    `${atStart(who ?? 'a new claim')} took ${what} over, because its holder was silent for too ` +
-    `long (attempt ${attempt})`,
+  reclaimed: takenOver,
   rerun: (about) => again(about, 'as somebody asked'),
   retry: (about) => again(about, 'because the round before had no result'),
   returned: (about) => again(about, `because ${about.key} is the newest commit again`),
@@ -255,6 +255,18 @@ export const startingReasons: ReadonlySet<ClaimReason> = new Set<ClaimReason>([
 
 export function isClaimReason(text: string | null): text is ClaimReason {
   return claimReasons.some((reason) => reason === text)
+}
+
+/** A claim that leaves the work to a worker, such as a rerun, takes nothing over itself. */
+function takenOver({ who, what, attempt, startState }: ClaimAbout): string {
+  const why = `its holder was silent for too long (attempt ${attempt})`
+  if (startState !== 'pending') {
+    return `${atStart(who ?? 'a new claim')} took ${what} over, because ${why}`
+  }
+  const waits = 'waits for a worker in the same round, because'
+  return who === null
+    ? `${what} ${waits} ${why}`
+    : `${asked(who)} ${what} again. It ${waits} ${why}`
 }
 
 function started({ who, what, startState }: ClaimAbout): string {
@@ -347,8 +359,10 @@ export function failureWords(code: string | null, text: string | null): string {
     return `${ours === undefined ? (failures[code] ?? code) : cleanText(ours)} (${code})`
   }
   const codeText = code === null ? null : cleanText(code, 64)
-  if (text !== null && text !== '')
-    return codeText === null ? quoted(text) : `${quoted(text)} (${codeText})`
+  if (text !== null && text !== '') {
+    const words = quoted(shortFailure(code, text, outsideMax))
+    return codeText === null ? words : `${words} (${codeText})`
+  }
   return codeText ?? 'its worker gave no reason'
 }
 

@@ -92,7 +92,10 @@ export const intakeReasons: Readonly<Record<string, IntakeReason>> = {
     remedy: 'If it should start runs: set "own: true" on the run type and restart',
     replay: true,
   },
-  'incomplete-payload': { because: 'a part of what GitHub sent is missing', doctor: true },
+  'incomplete-payload': {
+    because: 'a part of what GitHub sent is missing or cannot be used',
+    doctor: true,
+  },
   'pull-request-closed': {
     because: 'the pull request is closed',
     remedy: 'Reopen the pull request on GitHub',

@@ -10,10 +10,11 @@ import { unverifiedMarker } from '../../domain/outbox/protocol/after-look.ts'
 import type { Run } from '../../domain/run.ts'
 import { furtherLeases, isActive } from '../../domain/run.ts'
 import { isActive as isServerActive, isServedRecently } from '../../domain/served.ts'
+import { stepKey } from '../../ids.ts'
 import { heldStepChoices } from '../held-step.ts'
 import { lastHolder, rerunOfCaller } from '../last-holder.ts'
 import type { Awaited } from './delivery-state.ts'
-import { awaitedDeliveries, budgetOf, isHeld, isNeverServed } from './delivery-state.ts'
+import { awaitedDeliveries, budgetOf, isHeld, isNeverServed, isOfExec } from './delivery-state.ts'
 import { deliveryName } from './delivery-words.ts'
 import type { Facts, SubjectFacts } from './facts.ts'
 import { decisiveWebhook } from './facts.ts'
@@ -47,7 +48,7 @@ function awaitedOfSubject({ run, ahead }: SubjectFacts, facts: Facts): Awaited[]
 function ofRun(run: Run, before: Run | null, facts: Facts): Awaited[] {
   switch (run.state) {
     case 'pending':
-      return run.availableAt === null ? [inLine(run, before)] : [forAWorker(run)]
+      return run.availableAt === null ? [inLine(run, before)] : [forAWorker(run, facts)]
     case 'running':
       return [heartbeat(run, facts), ...end(run), ...wantedRerun(run)]
     case 'waiting':
@@ -69,8 +70,9 @@ function inLine(run: Run, before: Run | null): Awaited {
   return { what: `the end of ${whom}; then ${runWords(run)} starts`, until: null }
 }
 
-function forAWorker(run: Run): Awaited {
-  const what = `a worker for ${runWords(run)}; without one it fails (no_worker)`
+function forAWorker(run: Run, facts: Facts): Awaited {
+  const who = isOfCaller(run, facts) ? 'a worker or the next holdfast exec' : 'a worker'
+  const what = `${who} for ${runWords(run)}; without one it fails (no_worker)`
   return { what, until: run.dueAt }
 }
 
@@ -160,13 +162,14 @@ function actionsOfSubject(one: SubjectFacts, facts: Facts): Action[] {
   const { onlyRunId } = facts
   if (run === null) return []
   const actions: Action[] = [...stepActions(run, facts)]
-  if (run.state === 'pending' && run.availableAt !== null) actions.push(startAWorker(run))
+  if (run.state === 'pending' && run.availableAt !== null) actions.push(startAWorker(run, facts))
   // A run that has not started needs no rerun.
   if (run.state !== 'pending' && mayRerun(one)) actions.push(rerun(run, facts))
   if (isActive(run)) actions.push(cancel(run))
   const isBehind = ahead !== null && ahead.id !== run.id
   if (isBehind && onlyRunId === null) actions.push(...stepActions(ahead, facts), cancel(ahead))
-  if (run.errorCode === 'no_worker' && run.state === 'failed') actions.push(startAWorker(run))
+  if (run.errorCode === 'no_worker' && run.state === 'failed')
+    actions.push(startAWorker(run, facts))
   const current = subject?.currentRunId ?? null
   if (onlyRunId !== null && current !== null && current !== run.id && hasOrder(run)) {
     actions.push({ text: 'See the current run', command: `holdfast why ${current}` })
@@ -176,25 +179,33 @@ function actionsOfSubject(one: SubjectFacts, facts: Facts): Action[] {
 
 function stepActions({ id }: Run, { heldSteps }: Facts): readonly Action[] {
   const held = heldSteps.get(id)
-  return held === undefined ? [] : heldStepChoices(id, held.name)
+  return held === undefined ? [] : heldStepChoices(id, { name: held.name, key: stepKey(held) })
 }
 
-const startAWorker = (run: Run): Action => ({
-  text: `Start a worker that takes ${typeWords(run)} runs`,
-  command: null,
-})
+function startAWorker(run: Run, facts: Facts): Action {
+  const worker = `a worker that takes ${typeWords(run)} runs`
+  const text = isOfCaller(run, facts)
+    ? `Start its job again (holdfast exec), or start ${worker}`
+    : `Start ${worker}`
+  return { text, command: null }
+}
+
+/** Work of an outside program: `holdfast exec`, or one that only claims. */
+function isOfCaller(run: Run, { rows }: Facts): boolean {
+  const own = rows.filter(({ runId }) => runId === run.id)
+  return (run.holder ?? lastHolder(own.toReversed())) === 'caller'
+}
 
 const cancel = (run: Run): Action => ({
   text: `Cancel ${runWords(run)}`,
   command: `holdfast runs cancel ${run.id}`,
 })
 
-function rerun(run: Run, { now, rows }: Facts): Action {
+function rerun(run: Run, facts: Facts): Action {
+  const { now } = facts
   const isLost = run.leaseExpiresAt !== null && run.leaseExpiresAt <= now
   const when = !isActive(run) || isLost ? '' : ' when this round has ended'
-  const own = rows.filter(({ runId }) => runId === run.id)
-  const holder = run.holder ?? lastHolder(own.toReversed())
-  const note = holder === 'caller' ? ` (${rerunOfCaller})` : ''
+  const note = isOfCaller(run, facts) ? ` (${rerunOfCaller})` : ''
   return {
     text: `Rerun ${runWords(run)}${when}${note}`,
     command: `holdfast runs rerun ${run.id}`,
@@ -285,7 +296,7 @@ function deliveryActions(facts: Facts): Action[] {
     if (waitOf(delivery, now) === 'backoff') return [retry(`Try to send ${name} now`)]
     return waitOf(delivery, now) === 'budget' ? budgetActions(delivery, facts) : []
   })
-  if (isNeverServed(facts)) return [startFirstServer]
+  if (isNeverServed(facts)) return [isOfExec(facts) ? giveCredentials : startFirstServer]
   if (isUnserved) return [startServer, ...ofEach]
   return [...serverForRuns(facts), ...ofEach]
 }
@@ -298,11 +309,15 @@ function serverForRuns({ subjects, now, servedAt }: Facts): readonly Action[] {
   return [{ text, command: 'holdfast serve' }]
 }
 
-/** The library asks once, when it opens the database, whether a server publishes. */
 const startFirstServer: Action = {
+  text: 'If GitHub should show later runs, start a server on this database',
+  command: 'holdfast serve',
+}
+
+const giveCredentials: Action = {
   text:
-    'If GitHub should show later runs, start a server on this database. Then restart the program ' +
-    'that claims them',
+    'If GitHub should show later runs, give holdfast exec GitHub credentials (GITHUB_TOKEN, or a ' +
+    'GitHub App), or start a server on this database',
   command: 'holdfast serve',
 }
 

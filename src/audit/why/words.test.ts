@@ -51,6 +51,12 @@ it.each([
   expect(actorWords(actor, noNames)).toBe('Holdfast')
 })
 
+it('a worker has one name, whether it is named by its lease or by what it did', () => {
+  const leased = row({ type: 'run.leased', data: { worker: 'builder/1a2b3c4d' } })
+  expect(rowWords(leased, nobody)).toMatch(/^Worker builder\/1a2b3c4d took /)
+  expect(actorWords('executor:builder/1a2b3c4d', noNames)).toBe('worker builder/1a2b3c4d')
+})
+
 it('a missing target is named for what it is', () => {
   expect(failedBecause('not_found', null)).toBe(
     'GitHub does not show us the pull request, issue or commit that it is for (not_found)',

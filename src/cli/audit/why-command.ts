@@ -1,5 +1,7 @@
 /** `holdfast why`: what happened to something and why, in plain words. */
 import type { Command } from 'commander'
+import { questionForms } from '../../audit/why/question.ts'
+import { HoldfastError } from '../../errors.ts'
 import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
 import { UsageError, withHint } from '../failure.ts'
 import { withOperations } from '../operations/open-operations.ts'
@@ -12,6 +14,8 @@ import type { World } from '../world.ts'
 
 /** The same limit as in the HTTP API. */
 const queryMax = 500
+/** A longer one fills the message. */
+const shownMax = 80
 
 export function addWhyCommand(program: Command, world: World): void {
   const why = program
@@ -35,13 +39,16 @@ Examples:
     )
     .action(async (given: string, parsed: Parsed) => {
       const query = checkQuery(given)
-      const answer = await withOperations(world, parsed, (operations) =>
+      const asked = withOperations(world, parsed, (operations) =>
         withHint(operations.why(query), {
           run_not_found: 'It may be past its retention. List what there is: holdfast runs',
           delivery_not_found:
             'It may be past its retention. List what there is: holdfast deliveries',
         }),
       )
+      const answer = await asked.catch((error: unknown) => {
+        throw isNoQuestion(error) ? noQuestion(query) : error
+      })
       if (parsed['json'] === true) return printJson(world.terminal, answer)
       printStory(world.terminal, answer.text)
     })
@@ -52,6 +59,21 @@ function checkQuery(given: string): string {
   if (query !== '' && query.length <= queryMax) return query
   throw new UsageError('Ask about something: owner/repo#N, a run, a delivery, or a webhook')
 }
+
+/** In the words of the command line: a server names the parameter of its own address. */
+function noQuestion(query: string): UsageError {
+  const shown = query.length <= shownMax ? ` ${JSON.stringify(query)}` : ''
+  const [, name, number] = /^(?:([\w.-]{1,100})?#)?([1-9]\d{0,14})$/.exec(query) ?? []
+  const hint =
+    number === undefined
+      ? 'For example: holdfast why acme/widgets#5'
+      : `Name the repository, too: holdfast why OWNER/${name ?? 'REPO'}#${number}`
+  return new UsageError(`The question${shown} ${questionForms}`, hint)
+}
+
+/** The question is all that such a request has. A server refuses it with the second code. */
+const isNoQuestion = (error: unknown): boolean =>
+  error instanceof HoldfastError && ['invalid_value', 'invalid_request'].includes(error.code)
 
 /** On a terminal, long lines are broken at its width, and some lines are emphasised. */
 function printStory(terminal: Terminal, text: string): void {

@@ -23,7 +23,7 @@ export type Connection =
   | { readonly kind: 'database'; readonly settings: Settings }
 
 export function addDatabaseFlags(command: Command): Command {
-  return addSettingFlags(command, databaseKeys)
+  return addSettingFlags(command, { only: databaseKeys })
 }
 
 export function addConnectionFlags(command: Command): Command {

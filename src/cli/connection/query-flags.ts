@@ -84,9 +84,9 @@ export function checkIdentity(text: string): string {
   )
 }
 
-/** An id from the command line; it becomes part of a path. */
-export function checkId(text: string): string {
+/** An id from the command line; it becomes part of a path. `hint`: how to find the right one. */
+export function checkId(text: string, hint?: string): string {
   const checked = idSchema.safeParse(text.trim())
   if (checked.success) return checked.data
-  throw new UsageError('An id has 1 to 100 letters, digits, underscores or hyphens')
+  throw new UsageError('An id has 1 to 100 letters, digits, underscores or hyphens', hint)
 }

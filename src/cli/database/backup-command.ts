@@ -85,5 +85,7 @@ function usePgDump(address: string, file: string): SetupError {
   const command = `${dump} --file=${shellWord(file)} ${shellWord(withoutPassword(address))}`
   const password = 'It asks for the password, or reads it from PGPASSWORD or ~/.pgpass.'
   const message = 'This database is PostgreSQL, but holdfast backup copies SQLite only'
-  return new SetupError('backup_postgres', message, { hint: `Run: ${command}\n  ${password}` })
+  return new SetupError('backup_postgres', message, {
+    hint: `Run: umask 077; ${command}\n  ${password}`,
+  })
 }

@@ -11,6 +11,7 @@ import type { Field, Heading } from '../output/fields.ts'
 import type { Style } from '../output/paint.ts'
 import type { TableShape } from '../output/table.ts'
 import { exactTime, relativeTime } from '../output/time-text.ts'
+import { sentence } from '../../texts/sentences.ts'
 
 /** In the words of the API and of the filters: `PENDING backoff`, `SKIPPED: not wanted`. */
 export function statusText({ status, wait, reason }: DeliveryView): string {
@@ -52,7 +53,7 @@ const statusWords: Readonly<Record<DeliveryView['status'], string>> = {
 
 export function deliveryHeading(item: DeliveryView): Heading {
   const why = whyText(item)
-  const state = `${statusWords[item.status]}${why === '' ? '' : `: ${why}`}.`
+  const state = sentence(`${statusWords[item.status]}${why === '' ? '' : `: ${why}`}`)
   const needsPerson = item.status === 'FAILED' || item.wait === 'held'
   return {
     title: `${whatText(item)} for ${item.target}`,
@@ -133,7 +134,11 @@ export function deliveryFields(item: DeliveryWithAttemptsView, nowMs: number): r
     { name: 'version', value: `${item.version.fence}.${item.version.seq}` },
     flag('in_doubt', item.in_doubt),
     flag('settling', item.settling),
-    { name: 'tries', value: item.tries, onScreen: item.tries === 0 ? null : String(item.tries) },
+    {
+      name: 'tries',
+      value: item.tries,
+      onScreen: item.tries === 0 ? null : `${item.tries} failed`,
+    },
     time('due_at', item.due_at),
     { name: 'provider_message_id', value: item.provider_message_id },
     { name: 'url', value: item.url },

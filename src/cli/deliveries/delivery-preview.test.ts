@@ -8,6 +8,14 @@ const page = { width: 60, paint: paintFor(false) }
 const shown = (channel: string, content: unknown): readonly string[] =>
   previewLines({ channel, content }, page)
 
+test('as much of a description is shown as GitHub shows', () => {
+  const [content] = examples['github-status'] ?? []
+  const long = { ...(content as object), description: 'word '.repeat(60) }
+  const [, ...rest] = shown('github-status', long)
+  expect(rest.slice(0, -1).join(' ').length).toBeLessThanOrEqual(140)
+  expect(rest.at(-2)).toMatch(/…$/)
+})
+
 const examples: Readonly<Record<string, readonly [content: unknown, lines: readonly string[]]>> = {
   'github-comment': [{ form: 'text', body: '## Found\n\n- **one**' }, ['Found', '', '- one']],
   'github-status': [

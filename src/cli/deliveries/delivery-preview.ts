@@ -6,7 +6,7 @@ import { checkContent } from '../../channels/github-check.ts'
 import { commentContent } from '../../channels/github-comment.ts'
 import { labelContent } from '../../channels/github-label.ts'
 import { reviewContent } from '../../channels/github-review.ts'
-import { statusContent } from '../../channels/github-status.ts'
+import { descriptionMax, statusContent } from '../../channels/github-status.ts'
 import { plainLine } from '../../channels/parts.ts'
 import { renderAnchor } from '../../channels/render-anchor.ts'
 import { safeText } from '../../channels/text/safe-text.ts'
@@ -38,7 +38,7 @@ const previews: Readonly<Record<string, Preview>> = {
     const { state, context, description, targetUrl } = statusContent.parse(given)
     return [
       stateLine(state, context, page),
-      ...line(plainLine(description, lineMax), page),
+      ...line(plainLine(description, descriptionMax), page),
       ...line(targetUrl, page),
     ]
   },

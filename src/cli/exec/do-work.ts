@@ -12,13 +12,13 @@ import { watchCommand, type Watch } from '../../executors/command/watch.ts'
 import { SetupError } from '../../errors.ts'
 import type { World } from '../world.ts'
 import type { Ending } from './ending.ts'
-import { execEnvironment } from './exec-environment.ts'
+import { execEnvironment, execSecrets } from './exec-environment.ts'
 import type { HeldLease } from './get-lease.ts'
 import type { Insisting } from './insist.ts'
 import type { Interruption } from './interruption.ts'
 import { keepLease, type KeptLease } from './keep-lease.ts'
 import type { RunAccess } from './run-access.ts'
-import { runCommand } from './run-command.ts'
+import { runCommand, type CommandRun } from './run-command.ts'
 import type { PassedLines } from './start-command.ts'
 import { storeEnd, storeNotStarted } from './store-end.ts'
 
@@ -42,7 +42,7 @@ export async function doWork(options: WorkOptions): Promise<Ending> {
   const kept = keepLease({ access, held, leaseMs, clock, scheduler, say, onRenewed })
   let files: RunFiles | null = null
   try {
-    const url = await access.open(held.run)
+    const url = await access.open(held, execSecrets(world.env, held.runToken))
     const run = { runId: held.run.id, runToken: held.runToken, url, mcpUrl: `${url}/mcp` }
     files = await makeRunFiles({ ...run, input: JSON.stringify(held.run) })
     const environment = execEnvironment(world.env, run, files)
@@ -81,7 +81,16 @@ async function guarded(
   })
   // What the command left behind is ended while its result is stored.
   const gone = watch.exited(killGraceMs)
-  const ending = await storeEnd(ran, await readResultFiles(files, secrets), options)
+  const results = await readResultFiles(files, secrets)
+  const wasKilled = ran.stop === null && ran.end.signal === 'SIGKILL'
+  const end = wasKilled && (await gone).leaseEnded ? killedWithLease(ran) : ran
+  const ending = await storeEnd(end, results, options)
   await gone
   return ending
+}
+
+/** This process was stopped for longer than the lease, and did not notice its end. */
+function killedWithLease({ end }: CommandRun): CommandRun {
+  const text = 'its lease was not renewed in time, so the command was killed'
+  return { end, stop: { by: 'loss', loss: { code: 'away', text } } }
 }

@@ -23,7 +23,7 @@ export function addExecCommand(
     .option('--type <type>', 'type of run (default for a pull request: review)')
     .option('--rerun', 'do it again, also if it succeeded before')
     .option('--input <json>', 'JSON for the command, in the file HOLDFAST_INPUT_FILE')
-    .option('--no-wait', 'if somebody else does the same work, exit 0 at once')
+    .option('--no-wait', 'if somebody else does the same work, exit 0 at once; in a queue, 1')
     .option('--json', 'end with {"outcome","reason","run_id","run_key","exit_code"}')
     .addOption(new Flag('--lease-ms <ms>', 'length of the lease (HOLDFAST_LEASE_MS)'))
   addWorkFlags(command)
@@ -71,7 +71,8 @@ The command gets the whole environment except Holdfast's own secrets, and:
 Exit codes:
   the command's own: 0 succeeded, 78 skipped, anything else failed
   0    also: the work was done before, or somebody else has just done it
-  1    the work was not done: superseded, cancelled, stale, or it failed elsewhere
+  1    the work was not done: superseded, cancelled, stale, or it failed elsewhere; or the
+       command ended with 0 or 78, but its run failed
   2    wrong usage or wrong settings
   3    could not reach a server or the database, or could not store the result
   130  interrupted (SIGINT); 143 (SIGTERM)

@@ -15,6 +15,7 @@ import type { RunFilePaths } from '../../executors/command/run-files.ts'
 import type { Environment } from '../../settings/environment.ts'
 import { hasFile } from '../../settings/options/option.ts'
 import { optionEntries } from '../../settings/options/options.ts'
+import { isOuterName, outerVariables } from './outer-runs.ts'
 
 const jobsOwn = ['GITHUB_TOKEN']
 
@@ -28,23 +29,26 @@ export const withheld: readonly string[] = [
 
 /** Variables whose names say that their values are secrets. */
 const secretName = /(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|_KEY|APIKEY)$/i
-/** A shorter value of such a name is more likely a switch, such as `true`. */
-const secretLengthMin = 8
 
 export function execEnvironment(
   own: Environment,
   run: RunAccess,
   files: RunFilePaths,
 ): CommandEnvironment {
+  const isKept = (name: string): boolean => !withheld.includes(name) && !isOuterName(name)
   const kept = Object.entries(own).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && !withheld.includes(entry[0]),
+    (entry): entry is [string, string] => entry[1] !== undefined && isKept(entry[0]),
   )
-  const secrets = Object.entries(own).flatMap(([name, value = '']) => {
-    const isSecret = secretName.test(name) && value.length >= secretLengthMin
-    return isSecret || withheld.includes(name) ? [value] : []
-  })
   return {
-    env: { ...Object.fromEntries(kept), ...runVariables(run, files) },
-    secrets: [...secrets, ...tokenSecrets(run.runToken)],
+    env: { ...Object.fromEntries(kept), ...outerVariables(own), ...runVariables(run, files) },
+    secrets: execSecrets(own, run.runToken),
   }
+}
+
+/** What the command knows and must not show. Very short values are left out later, by the mask. */
+export function execSecrets(own: Environment, runToken: string): readonly string[] {
+  const values = Object.entries(own).flatMap(([name, value = '']) =>
+    secretName.test(name) || withheld.includes(name) ? [value] : [],
+  )
+  return [...values, ...tokenSecrets(runToken)]
 }

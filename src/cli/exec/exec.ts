@@ -12,6 +12,7 @@ import { getLease, getNextRound, type HeldLease, type Turn } from './get-lease.t
 import type { Insisting } from './insist.ts'
 import { exitCodeOfSignal, watchInterruption, type Interruption } from './interruption.ts'
 import { leaseMsOf } from './lease-length.ts'
+import { runsAround } from './outer-runs.ts'
 import { isAway, type RunAccess } from './run-access.ts'
 import { serverAccess } from './server-access.ts'
 import { wantedWork, type WantedWork } from './wanted-work.ts'
@@ -44,8 +45,6 @@ export async function exec(
   } catch (error) {
     reportFailure(world, parsed, error, passed)
     throw error
-  } finally {
-    interruption.removeHandler()
   }
 }
 
@@ -85,7 +84,7 @@ async function claimAndWork(asked: Asked): Promise<Answer> {
     ...{ clock, scheduler, random },
     worker: `exec on ${hostname()}`,
     interrupted: asked.interruption.signal,
-    insideRunId: asked.world.env['HOLDFAST_RUN_ID'] || null,
+    insideRunIds: runsAround(asked.world.env),
   }
   const turn = await getLease(options)
   const answer = await useTurn(asked, turn)
@@ -113,20 +112,20 @@ async function workOn(asked: Asked, held: HeldLease): Promise<Ending> {
   return await doWork({ ...asked, held, insisting })
 }
 
-/** A run that this process queued has nobody else to do its work. */
+/** A run that this process queued may have nobody else to do its work. */
 async function interruptedWhileWaiting(
   { access, interruption, leaseMs }: Asked,
   { interrupted: queued, mayHold }: Extract<Turn, { interrupted: unknown }>,
 ): Promise<Ending> {
   const isLeft = queued === null || mayHold
-  const run = isLeft ? queued : await access.cancel(queued.id).catch(() => queued)
+  const run = isLeft ? queued : await access.giveUp(queued.id).catch(() => queued)
   const stays = run !== null && run.state === 'pending'
   const words = mayHold
     ? `Interrupted. ${access.place} has not answered, so this job may have been given the work. ` +
       `If so, its lease ends in ${Math.ceil(leaseMs / 1000)} s, and the next claim does the work.`
     : stays
-      ? `Interrupted while it waited. ${run.id} stays in its queue until somebody cancels it: ` +
-        `holdfast runs cancel ${run.id}`
+      ? `Interrupted while it waited. ${run.id} stays in its queue for the next exec of the same ` +
+        `work. To take it out: holdfast runs cancel ${run.id}`
       : 'Interrupted while it waited.'
   return {
     exitCode: exitCodeOfSignal(interruption.name ?? 'SIGTERM'),

@@ -83,7 +83,7 @@ function begin(
       access: access as RunAccess,
       leaseMs: ms,
       wait: true,
-      insideRunId: null,
+      insideRunIds: [],
       worker: 'me',
       clock: time,
       scheduler: time,

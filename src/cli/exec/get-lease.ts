@@ -7,8 +7,12 @@
  *     │ │                                     └─ its lease was not renewed ──▶ claims again
  *     │ └─── done, stale, busy ──▶ ended
  *
- * What must hold: the store alone decides who works. Waiting takes nothing away: a run is only
- * claimed again, and the claim says whether its holder is lost.
+ * What must hold:
+ * - The store alone decides who works. Waiting takes nothing away: a run is only claimed again, and
+ *   the claim says whether its holder is lost.
+ * - Whoever queued a run and is interrupted gives it up: it is cancelled, so that nobody waits
+ *   behind a run that nobody does. It cannot know who else waits for that run. So whoever does
+ *   claims again, and the run gets another round. One that a person cancelled stays cancelled.
  */
 import type { Clock } from '../../clock.ts'
 import type { ClaimedView, RunView } from '../../contract/runs.ts'
@@ -18,7 +22,7 @@ import {
   activeWords,
   busy,
   endedElsewhere,
-  notQueued,
+  leftInQueue,
   notWaitedFor,
   purged,
   rerunRequested,
@@ -28,8 +32,8 @@ import {
   type Ending,
 } from './ending.ts'
 import { insist, unlessAborted, type Insisting } from './insist.ts'
-import { isAway, type RunAccess } from './run-access.ts'
-import type { WantedWork } from './wanted-work.ts'
+import { givenUpBy, isAway, type RunAccess } from './run-access.ts'
+import { hasTurnOf, type WantedWork } from './wanted-work.ts'
 
 export interface HeldLease {
   readonly run: RunView
@@ -39,7 +43,7 @@ export interface HeldLease {
   readonly reason: string
   /** When it was granted or renewed, or before, by the monotonic clock. */
   readonly askedAtMs: number
-  /** A rerun was asked for, and this round had begun before: the next one is the rerun. */
+  /** A rerun was asked for, and this round was there before: the next one is the rerun. */
   readonly owesRerun: boolean
 }
 
@@ -53,8 +57,8 @@ export interface GetLeaseOptions {
   readonly work: WantedWork
   readonly leaseMs: number
   readonly wait: boolean
-  /** The run whose command started this process; null if there is none. */
-  readonly insideRunId: string | null
+  /** The runs that this process is a part of. */
+  readonly insideRunIds: readonly string[]
   /** Names this machine to people. */
   readonly worker: string
   readonly clock: Clock
@@ -110,6 +114,7 @@ class Waiting {
   }
 
   async getTurn(): Promise<Turn> {
+    await this.#refuseOwnTurn()
     for (;;) {
       const turn = await this.#claim()
       if (turn !== 'again') return turn
@@ -141,6 +146,29 @@ class Waiting {
     }
     if (this.#isInterrupted()) return this.#interruptedIn(reason, run)
     return await this.#withoutLease(claimed)
+  }
+
+  /** Before the claim, which would leave a run in the queue that can never begin. */
+  async #refuseOwnTurn(): Promise<void> {
+    const { work, insideRunIds } = this.#options
+    if (!this.#isFirst) return
+    for (const id of insideRunIds) {
+      if (this.#isInterrupted()) return
+      const outer = await this.#runAround(id)
+      if (outer !== null && isActive(outer) && hasTurnOf(outer, work.claim)) {
+        throw waitsForItself(outer)
+      }
+    }
+  }
+
+  /** Null for a run of another server or database, or one that this token does not reach. */
+  async #runAround(id: string): Promise<RunView | null> {
+    const { signal } = this.#giveUp
+    const look = (): Promise<RunView> => unlessAborted(this.#options.access.run(id), signal)
+    return await insist(look, firstAnswerMsMax, this.#insisting, signal).catch((error: unknown) => {
+      if (this.#isInterrupted() || !isAway(error)) return null
+      throw error
+    })
   }
 
   #isInterrupted(): boolean {
@@ -202,9 +230,9 @@ class Waiting {
 
   async #withoutLease(claimed: ClaimedView): Promise<Turn | 'again'> {
     const { run, reason } = claimed
-    const { clock, work } = this.#options
+    const { clock, work, wait } = this.#options
     if (reason === 'stale-event') return { ended: staleEvent(claimed) }
-    if (reason === 'busy') return { ended: busy(claimed) }
+    if (reason === 'busy') return { ended: busy(claimed, wait) }
     if (run === null) return { ended: purged(claimed, this.#isCertain()) }
     if (!isActive(run)) return { ended: endedElsewhere(run, reason, clock.wallMs()) }
     if (work.claim.rerun === true && reason === 'duplicate') this.#rerunOf ??= run.round
@@ -212,11 +240,18 @@ class Waiting {
   }
 
   async #meet(run: RunView, reason: string): Promise<Turn | 'again'> {
-    if (run.id === this.#options.insideRunId) throw waitsForItself(run)
+    if (this.#options.insideRunIds.includes(run.id)) throw waitsForItself(run)
     if (this.#options.wait) return await this.#waitFor(run, reason)
-    if (reason === 'queued') return { ended: await this.#leaveQueue(run) }
-    const leased = run.state === 'pending' ? await this.#lease(run, 0, reason) : null
-    return leased ?? { ended: this.#rerunOf === null ? notWaitedFor(run) : rerunRequested(run) }
+    if (run.state !== 'pending') return { ended: this.#notWaitedFor(run) }
+    // Null if it is not its turn, or if somebody else has just taken it.
+    const leased = await this.#lease(run, 0, reason)
+    return leased ?? { ended: this.#notWaitedFor(await this.#options.access.run(run.id)) }
+  }
+
+  #notWaitedFor(run: RunView): Ending {
+    if (!isActive(run)) return endedElsewhere(run, 'waited', this.#options.clock.wallMs())
+    if (this.#rerunOf !== null) return rerunRequested(run)
+    return run.state === 'pending' ? leftInQueue(run) : notWaitedFor(run)
   }
 
   /** Without a time and an action, only work that succeeded is a duplicate. */
@@ -248,8 +283,18 @@ class Waiting {
       )
       if (seen === null) return this.#interruptedIn(reason, run)
       run = seen
+      if (await this.#wasGivenUp(run)) return 'again'
       if (!isActive(run)) return { ended: endedElsewhere(run, 'waited', clock.wallMs()) }
     }
+  }
+
+  /** If nobody answers for long, the run counts as cancelled, which is red. */
+  async #wasGivenUp({ id, state }: RunView): Promise<boolean> {
+    if (state !== 'cancelled') return false
+    const { access, interrupted } = this.#options
+    const look = () => unlessAborted(access.audit(id), interrupted)
+    const given = insist(look, awayMsMax, this.#insisting, interrupted).then(givenUpBy)
+    return await given.catch(() => false)
   }
 
   async #lease(run: RunView, waitMs: number, reason: string): Promise<Turn | null> {
@@ -284,12 +329,6 @@ class Waiting {
     if (!(isPast || isOld) || now - this.#claimedAtMs < this.#claimAgainMs) return false
     this.#claimAgainMs = Math.min(2 * this.#claimAgainMs, claimAgainMsMax)
     return true
-  }
-
-  /** The run would stay in the queue, and nobody would do its work. */
-  async #leaveQueue(run: RunView): Promise<Ending> {
-    const left = await this.#options.access.cancel(run.id).catch(() => run)
-    return notQueued(left)
   }
 
   #sayWhy(run: RunView, reason: string): void {

@@ -1,4 +1,8 @@
-/** The signals with which a person or a CI system stops `exec`. The first one counts. */
+/**
+ * The signals with which a person or a CI system stops `exec`. The first one counts. They are
+ * listened to until the process ends, because one that comes after the answer must not change the
+ * exit code which the answer names.
+ */
 import { constants } from 'node:os'
 import type { World } from '../world.ts'
 
@@ -9,14 +13,13 @@ export interface Interruption {
   readonly name: NodeJS.Signals | null
   /** Called for every signal, also for further ones. */
   onEach(handler: (name: NodeJS.Signals) => void): void
-  removeHandler(): void
 }
 
 export function watchInterruption(world: Pick<World, 'onStopSignal'>): Interruption {
   const controller = new AbortController()
   const handlers: ((name: NodeJS.Signals) => void)[] = []
   let first: NodeJS.Signals | null = null
-  const removeHandler = world.onStopSignal((given) => {
+  world.onStopSignal((given) => {
     const name = given as NodeJS.Signals
     first ??= name
     controller.abort()
@@ -28,7 +31,6 @@ export function watchInterruption(world: Pick<World, 'onStopSignal'>): Interrupt
       return first
     },
     onEach: (handler) => void handlers.push(handler),
-    removeHandler,
   }
 }
 

@@ -166,7 +166,7 @@ class Keeper implements KeptLease {
 const lossTexts = {
   superseded: 'a newer head took its place',
   cancelled: 'the run was cancelled',
-  lease_lost: 'the run has another holder now, or none',
+  lease_lost: 'this job does not hold its run any more',
   ended: 'the run was completed with its run token',
 } as const satisfies Partial<Record<LossCode, string>>
 

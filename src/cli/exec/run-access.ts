@@ -6,7 +6,9 @@
  * repeated: claims and leases carry a key, so that a repeat gets the first answer, and all others
  * do the same once more.
  */
+import type { AuditView } from '../../contract/audit.ts'
 import type { ClaimedView, CompleteBody, LeasedView, RunView } from '../../contract/runs.ts'
+import { execActor } from '../../domain/audit.ts'
 import { StoreContendedError, StoreUnavailableError } from '../../errors.ts'
 import { RefusedError, UnreachableError } from '../failure.ts'
 import type { WantedWork } from './wanted-work.ts'
@@ -22,21 +24,33 @@ export interface RunAccess {
    */
   lease(request: LeaseOne, key: string, signal: AbortSignal): Promise<LeasedView | null>
   run(id: string): Promise<RunView>
+  /** What happened to it last, newest first. */
+  audit(id: string): Promise<readonly AuditView[]>
   /** Renews the lease and waits up to `waitMs`; rejects early if the run is lost. */
   heartbeat(request: Renewal, signal: AbortSignal): Promise<void>
   complete(id: string, body: CompleteBody & { readonly lease_token: string }): Promise<RunView>
-  cancel(id: string): Promise<RunView>
+  /**
+   * Cancels a run that still waits in its queue, if others who wait for it can see that no person
+   * did it. Answers how the run is then.
+   */
+  giveUp(id: string): Promise<RunView>
   /**
    * Where the command reaches Holdfast with its run token. Call it when the run is held: from then
-   * on, what the run publishes is also sent from here, if nobody else does it.
+   * on, what the run publishes is also sent from here, if nobody else does it. `secrets` are hidden
+   * in what the command sends there, unless that is a server, which does not learn them.
    */
-  open(run: RunView): Promise<string>
+  open(held: HeldByToken, secrets: readonly string[]): Promise<string>
   /**
    * After the run's end. Sends what it still has to publish, and says what is left. Also for a run
    * whose result a claim has restored.
    */
   publishRest(runId: string, signal: AbortSignal): Promise<readonly string[]>
   close(): Promise<void>
+}
+
+export interface HeldByToken {
+  readonly run: RunView
+  readonly leaseToken: string
 }
 
 export interface LeaseOne {
@@ -53,6 +67,11 @@ export interface Renewal {
   readonly waitMs: number
   /** How long a server's answer may take, so that another try fits into the lease. */
   readonly answerMs: number
+}
+
+/** Whether a cancelled run was given up by an `exec`, not by a person. `audit` is newest first. */
+export function givenUpBy(audit: readonly Pick<AuditView, 'type' | 'actor'>[]): boolean {
+  return audit.find(({ type }) => type === 'run.cancelled')?.actor === execActor
 }
 
 /** The server or the store cannot be reached now, or has a fault. Otherwise it has refused. */

@@ -10,7 +10,8 @@
  *
  * What must hold: whatever happened first is the reason of its end. A later reason still stops it.
  * If this process was stopped for a while, it learns both at once: a command that ended meanwhile
- * ended by itself, and the store decides whether its result still counts.
+ * ended by itself, unless the guard says that it has killed it, and the store decides whether its
+ * result still counts.
  */
 import { killLeftOver } from '../../executors/command/kill-left-over.ts'
 import { killGraceMs } from '../../executors/command/commands.ts'
@@ -25,6 +26,7 @@ import {
   type ExecEnd,
   type StartedCommand,
 } from './start-command.ts'
+import { sentence } from '../../texts/sentences.ts'
 
 export type Stop =
   | { readonly by: 'loss'; readonly loss: Loss }
@@ -104,7 +106,7 @@ class Stopper {
       say('The run was completed with its run token; the command has 10 s to end.')
       this.#later(afterCompletionMs, () => this.#stop(killGraceMs))
     } else {
-      say(`Stopping the command: ${loss.text}.`)
+      say(sentence(`Stopping the command: ${loss.text}`))
       this.#stop(loss.code === 'away' ? Math.min(killGraceMs, kept.leftMs()) : killGraceMs)
     }
   }

@@ -1,4 +1,5 @@
 /** Runs through a server. The server publishes, and the command talks to it directly. */
+import type { AuditList } from '../../contract/audit.ts'
 import type { ClaimedView, LeasedView, RunView } from '../../contract/runs.ts'
 import {
   foreignAnswer,
@@ -15,6 +16,10 @@ export function serverAccess(client: ServerClient): RunAccess {
   const { server } = client
   const post = (path: string, body: object, more: object = {}): Promise<unknown> =>
     ask(client, { method: 'POST', path, body, ...more })
+  const run = async (id: string): Promise<RunView> => {
+    const answer = await ask(client, { method: 'GET', path: `/v1/runs/${id}` })
+    return checked(server, answer, isRun) as RunView
+  }
   return {
     place: server,
     claim: async ({ sent }, leaseMs, key) => {
@@ -28,9 +33,10 @@ export function serverAccess(client: ServerClient): RunAccess {
       const answer = await post('/v1/runs/lease', body, { idempotencyKey: key })
       return answer === null ? null : (checked(server, answer, isLeased) as LeasedView)
     },
-    run: async (id) => {
-      const answer = await ask(client, { method: 'GET', path: `/v1/runs/${id}` })
-      return checked(server, answer, isRun) as RunView
+    run,
+    audit: async (id) => {
+      const answer = await ask(client, { method: 'GET', path: `/v1/runs/${id}/audit?limit=1000` })
+      return (checked(server, answer, isList) as AuditList).items
     },
     heartbeat: async ({ runId, leaseToken, leaseMs, waitMs, answerMs }, signal) => {
       const body = { lease_token: leaseToken, lease_ms: leaseMs, wait_ms: waitMs }
@@ -39,8 +45,8 @@ export function serverAccess(client: ServerClient): RunAccess {
     },
     complete: async (id, body) =>
       checked(server, await post(`/v1/runs/${id}/complete`, body), isRun) as RunView,
-    cancel: async (id) =>
-      checked(server, await post(`/v1/runs/${id}/cancel`, {}), isRun) as RunView,
+    // A worker's token may not cancel, and nobody can tell an admin who does it from a person.
+    giveUp: run,
     open: () => Promise.resolve(server),
     publishRest: () => Promise.resolve([]),
     close: () => Promise.resolve(),
@@ -80,6 +86,8 @@ const isRun = (value: unknown): boolean =>
   isObject(value) &&
   [value['id'], value['key'], value['type'], value['subject'], value['state']].every(isText) &&
   Number.isInteger(value['round'])
+
+const isList = ({ items }: Fields): boolean => Array.isArray(items) && items.every(isObject)
 
 const isLease = (value: unknown): boolean => isObject(value) && isText(value['token'])
 

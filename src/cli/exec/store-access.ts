@@ -2,26 +2,36 @@
  * Runs directly on the store, beside a server or without one. Without one, this process also serves
  * the command's run token and publishes what belongs to its run.
  */
+import { execActor } from '../../domain/audit.ts'
 import { claimRun } from '../../operations/claim-run.ts'
 import { localCaller } from '../../operations/caller.ts'
-import { cancelRun, completeRun, getRun, heartbeatRun, leaseRun } from '../../operations/runs.ts'
+import {
+  cancelRun,
+  completeRun,
+  getRun,
+  heartbeatRun,
+  leaseRun,
+  listRunAudit,
+} from '../../operations/runs.ts'
 import { sealedOnce } from '../../operations/sealed-answer.ts'
-import { makeSecret } from '../../secrets.ts'
+import { hashLeaseToken, makeSecret } from '../../secrets.ts'
 import { makeDatabaseFolder } from '../../settings/data-folder/folders.ts'
 import { describeDatabase } from '../../settings/describe-settings.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { RunDoor } from '../../run-door.ts'
 import type { Standalone, Unpublished } from '../../standalone.ts'
 import type { IdempotencyKey } from '../../store.ts'
+import { RunSecrets } from '../../texts/run-secrets.ts'
 import { storeFailure } from '../database/store-failure.ts'
 import { openExisting, refuseMemory } from '../operations/open-operations.ts'
 import { makeLog } from '../serve/log.ts'
+import type { Terminal } from '../terminal.ts'
 import type { World } from '../world.ts'
 import type { RunAccess } from './run-access.ts'
 import type { WantedWork } from './wanted-work.ts'
 
 /** Whoever can open the database may do everything. */
-const caller = localCaller('exec')
+const caller = localCaller(execActor)
 /** How long it publishes after the end of the run. */
 const publishMsMax = 30_000
 
@@ -34,7 +44,8 @@ export async function openStoreAccess(
   await makeDatabaseFolder(settings)
   const store = await openExisting(world, settings, { make: true })
   const { clock, random, scheduler, version, terminal } = world
-  const log = makeLog(settings.logLevel === 'debug' ? 'debug' : 'warn', terminal)
+  const level = settings.logLevel === 'debug' ? 'debug' : 'warn'
+  const log = makeLog(level, { err: (text) => terminal.err(text), logStyle: logStyle(terminal) })
   const machine = { clock, random, scheduler }
   try {
     const standalone = await world.openStandalone(store, settings, {
@@ -54,6 +65,10 @@ export async function openStoreAccess(
   }
 }
 
+/** Its lines are among those of a command in the log of a job, which people read. */
+const logStyle = ({ logStyle: style }: Terminal): Terminal['logStyle'] =>
+  style === 'json' ? 'plain' : style
+
 function accessOn(
   standalone: Standalone,
   ports: Parameters<typeof getRun>[0],
@@ -61,6 +76,7 @@ function accessOn(
   place: string,
 ): RunAccess {
   let door: RunDoor | null = null
+  const runSecrets = new RunSecrets()
   return {
     place,
     claim({ claim }, leaseMs, key) {
@@ -73,16 +89,21 @@ function accessOn(
       return leaseRun(ports, caller, body, { once: once(key, body), signal })
     },
     run: (id) => getRun(ports, caller, { id }),
+    audit: async (id) => (await listRunAudit(ports, caller, { id, limit: 1000 })).items,
     async heartbeat({ runId, leaseToken, leaseMs, waitMs }, signal) {
       const body = { id: runId, lease_token: leaseToken, lease_ms: leaseMs, wait_ms: waitMs }
       await heartbeatRun(ports, caller, body, { signal })
     },
     complete: (id, body) => completeRun(ports, caller, { id, ...body }),
-    cancel: (id) => cancelRun(ports, caller, { id }),
-    async open({ id }) {
+    async giveUp(id) {
+      const run = await getRun(ports, caller, { id })
+      return run.state === 'pending' ? await cancelRun(ports, caller, { id }) : run
+    },
+    async open({ run, leaseToken }, secrets) {
+      runSecrets.add(hashLeaseToken(leaseToken), secrets)
       if (door === null) {
-        standalone.publishFor(id)
-        door = await standalone.openDoor()
+        standalone.publishFor(run.id)
+        door = await standalone.openDoor(runSecrets)
       }
       return door.url
     },
@@ -110,7 +131,7 @@ function leftWords(
   const why =
     publishedBy === 'next-server'
       ? 'No server is active on this database and no GitHub credentials are set.'
-      : 'GitHub did not accept everything in time.'
+      : 'GitHub could not be reached in time, or did not accept everything.'
   const list = `holdfast deliveries list --run ${runId}`
   return [`${what} (${channels}). ${why} The next server publishes what is left: ${list}`]
 }

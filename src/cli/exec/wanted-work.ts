@@ -5,7 +5,7 @@
  * What must hold: an event's time, action and `before` describe the commits of that event. If a
  * flag names other commits, they are left out.
  */
-import { claimBody, type ClaimBody } from '../../contract/runs.ts'
+import { claimBody, type ClaimBody, type RunView } from '../../contract/runs.ts'
 import { formFor } from '../../contract/forms.ts'
 import type { Environment } from '../../settings/environment.ts'
 import { clauses } from '../../texts/sentences.ts'
@@ -19,6 +19,13 @@ export interface WantedWork {
   readonly sent: Readonly<Record<string, unknown>>
   /** The same as the store takes it. */
   readonly claim: ClaimBody
+}
+
+/** Whether this run has the turn that such work waits for. One run of a subject works at a time. */
+export function hasTurnOf(run: RunView, claim: ClaimBody): boolean {
+  if (run.type !== claim.type || !same(claim.repo, run.repo)) return false
+  if ('key' in claim) return run.pr === null && run.subject === (claim.subject ?? claim.key)
+  return run.pr === claim.pr
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -41,6 +48,8 @@ export function wantedWork(
     type: textOf(parsed, 'type'),
     input: inputOf(parsed),
     rerun: parsed['rerun'] === true ? true : undefined,
+    // Nobody would be there at its turn.
+    queue: parsed['wait'] === false ? false : undefined,
     event: event?.name ?? undefined,
     sender: event?.sender ?? undefined,
     repo_id: repoIdOf(named, event),

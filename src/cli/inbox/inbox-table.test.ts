@@ -1,6 +1,6 @@
 // Goal: a webhook that failed shows what to do about it and does not look accepted.
 import { expect, test } from 'vitest'
-import { inboxFields } from './inbox-table.ts'
+import { inboxFields, inboxState } from './inbox-table.ts'
 import type { InboxEntryWithBodyView } from '../../contract.ts'
 
 const entry = {
@@ -38,4 +38,9 @@ test.each([
   const fields = inboxFields({ ...entry, state, decision: 'accepted', reason: null }, 0)
   const decision = { name: 'decision', value: 'accepted', onScreen: shown }
   expect(fields).toContainEqual(decision)
+})
+
+test('the state is one sentence, also if the last error has a full stop', () => {
+  const waiting = { ...entry, state: 'waiting', last_error: 'GitHub is away.' } as const
+  expect(inboxState(waiting)).toBe('Waits to be processed: GitHub is away.')
 })

@@ -5,6 +5,7 @@ import type { Field, Heading } from '../output/fields.ts'
 import type { Style } from '../output/paint.ts'
 import type { TableShape } from '../output/table.ts'
 import { exactTime, relativeTime } from '../output/time-text.ts'
+import { sentence } from '../../texts/sentences.ts'
 
 const eventText = ({ event, action }: InboxEntryView): string =>
   action === null ? event : `${event}.${action}`
@@ -82,11 +83,11 @@ export function inboxState(entry: InboxEntryView): string {
   const because = why === '' ? '' : `: ${why}`
   switch (entry.state) {
     case 'waiting':
-      return `Waits to be processed${because}.`
+      return sentence(`Waits to be processed${because}`)
     case 'failed':
-      return `Failed${because}.`
+      return sentence(`Failed${because}`)
     case 'processed':
-      return `${decisionWords[entry.decision]}${because}.`
+      return sentence(`${decisionWords[entry.decision]}${because}`)
   }
 }
 

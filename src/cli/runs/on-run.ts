@@ -1,4 +1,5 @@
 /** Does something with one run. For an unknown id, names the command that lists the known ones. */
+import { readQuestion } from '../../audit/why/question.ts'
 import type { Parsed } from '../connection/connection.ts'
 import { checkId } from '../connection/query-flags.ts'
 import { withHint } from '../failure.ts'
@@ -12,7 +13,7 @@ export async function onRun<T>(
   parsed: Parsed,
   work: (operations: Operations, runId: string) => Promise<T>,
 ): Promise<T> {
-  const runId = checkId(id)
+  const runId = checkId(id, listHint(id))
   const steps = `holdfast runs steps ${runId}`
   return await withOperations(world, parsed, (operations) =>
     withHint(work(operations, runId), {
@@ -22,4 +23,11 @@ export async function onRun<T>(
       step_not_held: `What its steps are now: ${steps}`,
     }),
   )
+}
+
+/** How to find the id of a run, also for whoever names a pull request instead. */
+function listHint(given: string): string {
+  const asked = readQuestion(given)
+  if (asked?.of !== 'thread') return 'List runs: holdfast runs'
+  return `List its runs: holdfast runs --repo ${asked.repo} --pr ${asked.number}`
 }

@@ -8,12 +8,14 @@ beforeEach(async () => {
 })
 afterEach(() => at.close())
 
-test('a run that a caller claimed is rerun with a note that a worker must take it', async () => {
+test('a run that a caller claimed is rerun with a note who takes it', async () => {
   const job = { kind: 'job', type: 'docs', key: 'docs-1', lease: true } as const
   const { run } = await at.runs.claim(job, 'test')
   const id = String(run?.id)
   const wanted = await at.command('runs', 'rerun', id)
-  const note = 'A worker must take it; the program that claimed it does not get it.'
+  const note =
+    'A worker or the next holdfast exec of the same work takes it; a program that only claims ' +
+    'does not get it.'
   expect(wanted.stdout).toContain(` it runs again when this round has ended. ${note}\n`)
   await at.command('runs', 'cancel', id)
   const again = await at.command('runs', 'rerun', id)

@@ -4,6 +4,7 @@ import type { Field, Heading } from '../output/fields.ts'
 import { stateStyle } from '../output/paint.ts'
 import type { TableShape } from '../output/table.ts'
 import { exactTime, relativeTime } from '../output/time-text.ts'
+import { sentence } from '../../texts/sentences.ts'
 
 /** As people name it: `acme/widgets#5`, or the subject's own name. */
 export function aboutText({ repo, pr, subject }: RunView): string {
@@ -56,7 +57,7 @@ function stateText(run: RunView, nowMs: number): string {
   const because = why === '' ? '' : `: ${why}`
   switch (state) {
     case 'pending':
-      return `Waits for a worker${because}.`
+      return sentence(`Waits for a worker${because}`)
     case 'running':
       return started === null ? 'Running.' : `Running; started ${relativeTime(started, nowMs)}.`
     case 'waiting':
@@ -67,7 +68,7 @@ function stateText(run: RunView, nowMs: number): string {
     case 'cancelled':
     case 'skipped':
     case 'superseded':
-      return `${state.charAt(0).toUpperCase()}${state.slice(1)}${because}.`
+      return sentence(`${state.charAt(0).toUpperCase()}${state.slice(1)}${because}`)
   }
 }
 

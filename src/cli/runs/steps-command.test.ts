@@ -1,6 +1,7 @@
 /** What `runs steps` and `runs step` print and do, directly on a real database. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { StepAction } from '../../domain/step.ts'
+import { stepKey } from '../../ids.ts'
 import { hashLeaseToken } from '../../secrets.ts'
 import { sha, storeWorld, type StoreWorld } from '../../../test/cli/store-world.ts'
 
@@ -77,10 +78,10 @@ describe('runs steps', () => {
     expect(other).toEqual({ code: 0, stdout: expect.any(String) as string, stderr: 'No steps.\n' })
   })
 
-  const choices = () =>
+  const choices = (key: string) =>
     "The run waits for a person's decision.\n" +
-    '- Find out whether the step charge was done. If it was, confirm it (without --result, the ' +
-    'run gets null):\n' +
+    `- Find out whether the step charge was done. Its key is ${key}. If it was done, confirm it ` +
+    '(without --result, the run gets null):\n' +
     `    holdfast runs step confirm ${runId} charge --result JSON\n` +
     '- If it was not done, repeat it:\n' +
     `    holdfast runs step repeat ${runId} charge\n` +
@@ -89,7 +90,8 @@ describe('runs steps', () => {
 
   test('says what to decide about a held step, with the commands', async () => {
     await holdStep()
-    expect((await at.command('runs', 'steps', runId)).stderr).toBe(choices())
+    const key = stepKey({ runId, round: 1, name: 'charge' })
+    expect((await at.command('runs', 'steps', runId)).stderr).toBe(choices(key))
     expect((await at.command('runs', 'steps', runId, '--json')).stderr).toBe('')
     at.world.terminal.columns = 200
     const { stdout, stderr } = await at.command('runs', 'steps', runId)
@@ -97,7 +99,7 @@ describe('runs steps', () => {
     expect(stdout).toMatch(/^STEP {3,}STATE {3,}POLICY {2}ATTEMPTS {2}BEGAN {2,}TOOK {3,}ERROR\n/)
     expect(stdout).toMatch(/\ncharge +held +hold +1 +(now|\d s ago)\n/)
     expect(stdout).toMatch(/\nlint +failed .* < 1 s +no_tool: eslint is missing\n/)
-    expect(stdout.endsWith(`\n\n${choices()}`)).toBe(true)
+    expect(stdout.endsWith(`\n\n${choices(key)}`)).toBe(true)
   })
 
   test('does not offer a decision about a run that has ended', async () => {

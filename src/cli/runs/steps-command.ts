@@ -65,7 +65,7 @@ async function printChoices(world: World, operations: Operations, held: StepView
   const { terminal } = world
   const { state, round } = await operations.run(held.run_id)
   if (state !== 'waiting' || round !== held.round) return
-  const choices = heldStepChoices(held.run_id, held.name)
+  const choices = heldStepChoices(held.run_id, held)
   const lines = choices.map(({ text, command }) => `- ${text}:\n    ${command}\n`)
   const text = ["\nThe run waits for a person's decision.\n", ...lines].join('')
   if (terminal.columns === null) printNote(terminal, text.trimStart())

@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url'
 import type { OwnAccount } from '../../github.ts'
 import type { MadeSecret, ServerSecrets } from '../../settings/data-folder/server-secrets.ts'
 import { describeDatabase, maskUrl } from '../../settings/describe-settings.ts'
+import { missingForLive } from '../../settings/missing-for-live.ts'
 import { isLoopbackName } from '../../validation/text-fields.ts'
+import { configFileNames } from '../../settings/config-file/config-file.ts'
 import { options } from '../../settings/options/options.ts'
 import type { RunTypeSettings, Settings } from '../../settings/settings.ts'
 
@@ -44,6 +46,7 @@ export function startedText(notice: StartedNotice): string {
   return [
     `Holdfast ${version}\n`,
     ...rows('mode', modeLines(notice)),
+    ...rows('config file', [configFileWords(settings)]),
     ...rows('database', [describeDatabase(settings)]),
     ...(settings.queueUrl === null ? [] : rows('queue', [maskUrl(settings.queueUrl)])),
     ...(restored === null ? [] : rows('', [restored])),
@@ -54,6 +57,19 @@ export function startedText(notice: StartedNotice): string {
     ...rows('next', nextSteps(settings, notice.cwd)),
     ...[...warnings, ...plainHttpWarnings(settings)].map((warning) => `WARNING: ${warning}\n`),
   ].join('')
+}
+
+/** The same for a worker, which says the rest in its log. */
+export function workerText({
+  settings,
+  version,
+}: Pick<StartedNotice, 'settings' | 'version'>): string {
+  return [`Holdfast ${version}\n`, ...rows('config file', [configFileWords(settings)])].join('')
+}
+
+/** A file in another folder is easily expected to be read. */
+function configFileWords({ configFile }: Settings): string {
+  return configFile ?? `none: the working directory has no ${configFileNames.join(' or ')}`
 }
 
 function plainHttpWarnings({ host }: Settings): readonly string[] {
@@ -98,13 +114,20 @@ function runTypes({ runs }: Settings): string {
 const listens = (type: RunTypeSettings | undefined): boolean =>
   Object.keys({ ...type?.on, ...type?.rerunOn }).length > 0
 
-function nextSteps({ mode, runs }: Settings, cwd: string): readonly string[] {
+function nextSteps({ mode, runs, work }: Settings, cwd: string): readonly string[] {
+  const types = Object.values(runs)
   const workers = pagePath('docs/guides/workers.md', cwd)
-  const worker = `Start a worker that does the work: ${workers}`
-  if (mode === 'live') return ['Check that GitHub is set up right: holdfast doctor', worker]
-  return Object.values(runs).some(listens)
-    ? [`Send a test webhook: "Five minutes with curl" in ${pagePath('README.md', cwd)}`, worker]
-    : [`Claim a first run: ${workers}`]
+  // This process does the work of all other types, unless it was told not to.
+  const needsWorker = types.length === 0 || types.some(({ run }) => run === 'remote')
+  const worker = needsWorker
+    ? [`Start a worker that does the work: ${workers}`]
+    : work
+      ? []
+      : ['Start a process that does the work: npx holdfast worker']
+  if (mode === 'live') return ['Check that GitHub is set up right: npx holdfast doctor', ...worker]
+  return types.some(listens)
+    ? [`Send a test webhook: "Five minutes with curl" in ${pagePath('README.md', cwd)}`, ...worker]
+    : [`Claim a first run: ${needsWorker ? workers : pagePath('docs/guides/executing.md', cwd)}`]
 }
 
 /** The path of a page of this package: from `cwd`, if the package is in that folder. */
@@ -116,17 +139,15 @@ function pagePath(page: string, cwd: string): string {
 
 function modeLines({ settings, account }: StartedNotice): readonly string[] {
   if (settings.mode === 'live') return liveLines(settings, account)
-  const { githubToken, githubAppId, githubPrivateKey, githubWebhookSecrets } = options
   const missing =
     credentialsOf(settings) === null
       ? 'no GitHub credentials are set'
-      : `${githubWebhookSecrets.env} is not set`
+      : `${options.githubWebhookSecrets.env} is not set`
   return [
     'sandbox: GitHub is simulated, and nothing leaves this machine.',
     `Reason: ${missing}.`,
-    `To use the real GitHub, set ${githubWebhookSecrets.env} and either ${githubToken.env}, or ` +
-      `${githubAppId.env} with ${githubPrivateKey.env}, and start with a new database: this one ` +
-      'stays a sandbox.',
+    `To use the real GitHub, set ${missingForLive(settings)}, and start with a new database: ` +
+      'this one stays a sandbox.',
   ]
 }
 
@@ -160,7 +181,7 @@ function liveLines(
   if (account === 'refused') {
     return [
       `live, but GitHub rejects the credentials (${credentials}): nothing is published.`,
-      'To see what is wrong with them: holdfast doctor',
+      'To see what is wrong with them: npx holdfast doctor',
     ]
   }
   if (account === null) {

@@ -98,21 +98,6 @@ describe('a server that starts', () => {
     expect(world.stderr).toContain('"leaseMs":60000')
   })
 
-  test.each([
-    [{}, 'no GitHub credentials are set.'],
-    [{ GITHUB_TOKEN: 't' }, 'GITHUB_WEBHOOK_SECRET is not set.'],
-  ])('says in sandbox mode what is missing (%o)', async (env, reason) => {
-    const world = new FakeWorld()
-    world.env = { ...env }
-    const exit = world.run('serve')
-    await world.printed.promise
-    world.stop('SIGTERM')
-    await exit
-    expect(world.stderr).toContain('  mode            sandbox: GitHub is simulated')
-    expect(world.stderr).toContain(`                  Reason: ${reason}\n`)
-    expect(world.stderr).toContain('To use the real GitHub, set GITHUB_WEBHOOK_SECRET and either')
-  })
-
   test('warns of credentials without a webhook secret before it creates a sandbox', async () => {
     const world = new FakeWorld()
     world.env = { GITHUB_TOKEN: 't' }
@@ -211,7 +196,7 @@ describe('a server that starts', () => {
       )
       expect(printed).toContain('  webhooks        https://bot.example/webhooks/github\n')
       expect(printed).toContain('  run types       review\n')
-      expect(printed).toMatch(/next .*holdfast doctor/)
+      expect(printed).toMatch(/next .*: npx holdfast doctor\n/)
     })
 
     test.each([
@@ -240,6 +225,29 @@ describe('a server that starts', () => {
       expect(printed).toContain('with a token; GitHub has not named the account yet\n')
       expect(printed).toContain('the value of HOLDFAST_ADMIN_TOKEN\n')
     })
+  })
+
+  const on = '{ pull_request: ["opened"] }'
+  test.each([
+    ['a remote type', `{ review: {} }`, [], /Start a worker .*workers\.md/],
+    ['a type that it executes', `{ review: { on: ${on}, run: () => ({}) } }`, [], null],
+    [
+      'a type that it would execute without --no-work',
+      `{ review: { on: ${on}, run: () => ({}) } }`,
+      ['--no-work'],
+      /Start a process that does the work: npx holdfast worker\n/,
+    ],
+    ['a type that only claims start', '{ review: { on: {}, rerunOn: {} } }', [], /Claim a first/],
+  ])('with %s, says what comes next', async (_what, runs, argv, hint) => {
+    const world = new FakeWorld()
+    writeFileSync(join(world.cwd, 'holdfast.config.ts'), `export default { runs: ${runs} }`)
+    const exit = world.run('serve', ...argv)
+    await world.printed.promise
+    world.stop('SIGTERM')
+    await exit
+    if (hint === null) expect(world.stderr).not.toMatch(/Start a (worker|process)/)
+    else expect(world.stderr).toMatch(hint)
+    expect(world.stderr).toMatch(/ {2}next {12}\S/)
   })
 
   test.each([
@@ -274,7 +282,9 @@ describe('stopping', () => {
     await world.closing.promise
     world.timers.get(20_000)?.()
     expect(await exit).toBe(1)
-    expect(world.stderr).toContain('still going on after 20000 ms (HOLDFAST_SHUTDOWN_MS)')
+    expect(world.stderr).toContain(
+      'still going on 20000 ms after the signal (HOLDFAST_SHUTDOWN_MS is 20000)',
+    )
   })
 
   test('a signal during the start stops the server once it has started', async () => {

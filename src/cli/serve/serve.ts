@@ -11,8 +11,8 @@ import { exitCodes } from '../failure.ts'
 import { printNote } from '../output/fit-text.ts'
 import { listenFailure } from './listen-failure.ts'
 import { makeLog, type Log } from './log.ts'
-import { watchRejections } from './unhandled-rejections.ts'
 import { drain, firstStopSignal } from './until-stopped.ts'
+import { watchUncaught } from './watch-uncaught.ts'
 import { madeSecretsText, permanentSandboxWarning, startedText } from './notices.ts'
 import { newFilesWarning, restoredLine } from '../database/restore-words.ts'
 import { storeFailure } from '../database/store-failure.ts'
@@ -32,7 +32,7 @@ export async function serve(world: World, request: ServeRequest): Promise<number
   const log = makeLog(settings.logLevel, world.terminal)
   const stop = firstStopSignal(world)
   const { promise: broken, resolve: breakOff } = Promise.withResolvers<'stuck' | 'broken'>()
-  const stopWatching = watchRejections(world, log, () => breakOff('broken'))
+  const stopWatching = watchUncaught(world, log, () => breakOff('broken'))
   try {
     const starting = start(world, settings, log, () => breakOff('stuck'))
     const first = await Promise.race([starting, stop.signal])

@@ -5,7 +5,14 @@ import { Option as Flag, type Command } from 'commander'
 import { describeDefault, flagOf, hasFile, hasFlag } from '../../settings/options/option.ts'
 import { optionEntries, optionGroups, type OptionKey } from '../../settings/options/options.ts'
 
-export function addSettingFlags(command: Command, only?: readonly OptionKey[]): Command {
+interface WhichFlags {
+  /** Default: all. */
+  readonly only?: readonly OptionKey[]
+  /** Accepted but not in the help, because this command does nothing with them. */
+  readonly unused?: readonly OptionKey[]
+}
+
+export function addSettingFlags(command: Command, { only, unused = [] }: WhichFlags = {}): Command {
   command.addOption(
     new Flag('--config <path>', 'config file (default: holdfast.config.ts or .mts, if present)'),
   )
@@ -15,9 +22,8 @@ export function addSettingFlags(command: Command, only?: readonly OptionKey[]): 
       const unit = entry.unit === null ? '' : `${entry.unit}; `
       const facts = `${unit}${entry.env}; default ${describeDefault(entry)}`
       const description = `${entry.summary} (${facts})`
-      command.addOption(
-        new Flag(`${flagOf(key)} <value>`, description.replaceAll('`', '')).helpGroup(`${group}:`),
-      )
+      const flag = new Flag(`${flagOf(key)} <value>`, description.replaceAll('`', ''))
+      command.addOption(flag.helpGroup(`${group}:`).hideHelp(unused.includes(key)))
     }
   }
   return command

@@ -47,8 +47,8 @@ export async function drain(
     }
     log.error(
       closed === 'too long'
-        ? `Work was still going on after ${limitMs} ms (HOLDFAST_SHUTDOWN_MS), so it was cut ` +
-            'off. It is continued when its leases have ended'
+        ? `Work was still going on ${limitMs} ms after the signal (HOLDFAST_SHUTDOWN_MS is ` +
+            `${shutdownMs}), so it was cut off. It is continued when its leases have ended`
         : `${closed} ${closed === 1 ? 'run was' : 'runs were'} still going on after ` +
             `${shutdownMs} ms (HOLDFAST_SHUTDOWN_MS) and given back. Another process, or the ` +
             'next start, continues',

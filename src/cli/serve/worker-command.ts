@@ -3,6 +3,9 @@ import type { Command } from 'commander'
 import { addSettingFlags, givenFlags, secretsHelp } from './setting-flags.ts'
 import type { World } from '../world.ts'
 
+/** A worker listens on loopback only, at a free port, and only for its own commands. */
+const onlyForServers = ['host', 'port', 'publicUrl', 'trustedProxies'] as const
+
 export function addWorkerCommand(
   program: Command,
   world: World,
@@ -18,7 +21,7 @@ export function addWorkerCommand(
         'cleanly on SIGTERM and SIGINT: it takes nothing new, lets work finish for ' +
         'HOLDFAST_SHUTDOWN_MS, and gives the rest back.',
     )
-  addSettingFlags(command)
+  addSettingFlags(command, { unused: onlyForServers })
     .addHelpText(
       'after',
       `

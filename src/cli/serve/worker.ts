@@ -4,9 +4,11 @@ import { describeChanges } from '../../settings/describe-settings.ts'
 import { exitCodes } from '../failure.ts'
 import { storeFailure } from '../database/store-failure.ts'
 import type { World } from '../world.ts'
+import { printNote } from '../output/fit-text.ts'
+import { workerText } from './notices.ts'
 import { makeLog } from './log.ts'
-import { watchRejections } from './unhandled-rejections.ts'
 import { drain, firstStopSignal } from './until-stopped.ts'
+import { watchUncaught } from './watch-uncaught.ts'
 
 export interface WorkerRequest {
   readonly flags: Readonly<Record<string, string>>
@@ -20,7 +22,7 @@ export async function work(world: World, request: WorkerRequest): Promise<number
   const log = makeLog(settings.logLevel, terminal)
   const stop = firstStopSignal(world)
   const { promise: broken, resolve: breakOff } = Promise.withResolvers<'stuck' | 'broken'>()
-  const stopWatching = watchRejections(world, log, () => breakOff('broken'))
+  const stopWatching = watchUncaught(world, log, () => breakOff('broken'))
   try {
     const machine = { clock, random, scheduler }
     const options = { ...machine, log, version, env, onStuck: () => breakOff('stuck') }
@@ -28,6 +30,7 @@ export async function work(world: World, request: WorkerRequest): Promise<number
       throw storeFailure(error, settings, env)
     })
     await app.start()
+    printNote(terminal, workerText({ settings, version }))
     log.info({ version, settings: describeChanges(settings) }, 'Settings that are not the default')
     terminal.out(`holdfast working on ${app.types.join(', ')}\n`)
     const why = await Promise.race([stop.signal, broken])

@@ -4,6 +4,7 @@
  * Exit code 0 is success and 78 is "skipped". Everything else is a failure, and the run's error has
  * the last lines of the output.
  */
+import { commandFailed } from '../../domain/failure-text.ts'
 import type { Outcome } from '../../domain/run.ts'
 import type { CommandEnd } from './commands.ts'
 import type { CommandResults } from './result-files.ts'
@@ -34,7 +35,7 @@ export function commandOutcome(end: CommandEnd, results: CommandResults): Comman
   })
   if (end.failure !== null) return failed('command_not_started', end.failureText ?? '')
   if (end.exitCode !== 0 && end.exitCode !== skippedCode) {
-    return failed('command_failed', failureText(end, problem))
+    return failed(commandFailed, failureText(end, problem))
   }
   if (problem !== null) return failed('bad_result_file', problem)
   const outcome = end.exitCode === skippedCode ? 'skipped' : 'succeeded'

@@ -4,6 +4,9 @@
  *
  * An execution has a process group, which its command leads. A process that left the group (with
  * setsid) is found on Linux by its environment. Other systems do not show it.
+ * A daemon that has overwritten its environment, to show a title, is not found. Its parents do not
+ * lead to it either: they have ended milliseconds after it was started, so that looking for
+ * children from time to time sees them too rarely to rely on.
  *
  * What must hold: a process of another attempt of the same run is never touched. It has the same
  * run id, but another run token and another input file.

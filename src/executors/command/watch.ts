@@ -36,9 +36,16 @@ export interface Watch {
   renew(leaseMs: number): void
   /** SIGTERM to all its processes, SIGKILL after the grace. */
   stop(graceMs: number): void
-  /** Its first process has ended. Resolves when none of the others is left. */
-  exited(graceMs: number): Promise<void>
+  /**
+   * Its first process has ended. Resolves when none of the others is left, and says whether the
+   * guard has killed them all because the lease had ended.
+   */
+  exited(graceMs: number): Promise<WatchEnd>
   close(): Promise<void>
+}
+
+export interface WatchEnd {
+  readonly leaseEnded: boolean
 }
 
 const guardsMax = 3
@@ -64,7 +71,7 @@ class GuardWatch implements Watch {
   readonly #scheduler: Scheduler
   readonly #settleReady: PromiseWithResolvers<void>
   readonly #settleLost: PromiseWithResolvers<void>
-  readonly #gone = Promise.withResolvers<void>()
+  readonly #gone = Promise.withResolvers<WatchEnd>()
   #guard: GuardProcess | null = null
   #guards = 0
   #started: { readonly pid: number; readonly leadsGroup: boolean } | null = null
@@ -102,7 +109,7 @@ class GuardWatch implements Watch {
     this.#guard?.send({ type: 'stop', id, graceMs })
   }
 
-  async exited(graceMs: number): Promise<void> {
+  async exited(graceMs: number): Promise<WatchEnd> {
     this.#hasExited = true
     this.#guard?.send({ type: 'watched-exited', id, graceMs })
     // One that is stopped, as by SIGSTOP, answers nothing. Killed, it is replaced.
@@ -114,8 +121,10 @@ class GuardWatch implements Watch {
       })
     }
     insist()
-    await Promise.race([this.#gone.promise, this.lost])
+    const unknown = this.lost.then(() => ({ leaseEnded: false }))
+    const end = await Promise.race([this.#gone.promise, unknown])
     cancel()
+    return end
   }
 
   async close(): Promise<void> {
@@ -148,13 +157,13 @@ class GuardWatch implements Watch {
     return Math.max(0, untilMs - this.#clock.monotonicMs())
   }
 
-  #hear({ type }: FromGuard): void {
-    if (type === 'watching') {
+  #hear(message: FromGuard): void {
+    if (message.type === 'watching') {
       // The guard has counted the lease from its own start, which took a while.
       this.#guard?.send({ type: 'renew', id, leaseMs: this.#leftMs(this.#leaseUntilMs) })
       this.#settleReady.resolve()
     }
-    if (type === 'gone') this.#gone.resolve()
+    if (message.type === 'gone') this.#gone.resolve(message)
   }
 
   #guardLost({ startFailure }: GuardLoss): void {

@@ -1,34 +1,36 @@
 /**
  * Asks a step's `confirm` whether the step was done. "Not done" counts only if it is said twice, a
- * delay apart: what an earlier process asked for may just be arriving. If the question throws three
+ * delay apart: what an earlier process asked for may just be arriving. If it cannot find out three
  * times, nobody knows.
  */
 import { delay, type Scheduler } from '../../scheduler.ts'
+import { resultText } from './step-result.ts'
 
 export interface ConfirmSettings {
   readonly delayMs: number
   readonly scheduler: Scheduler
   readonly signal: AbortSignal
+  /** Called with the reason each time that it could not find out, unless it was told to stop. */
+  readonly onUnknown: (why: unknown) => void
 }
 
-type Answer<T> = { readonly done: T } | 'not-done'
+/** The result of the step as JSON text, or what else it found out. */
+type Found = { readonly result: string } | 'not-done' | 'unknown'
 
 const notDoneNeeded = 2
-const throwsMax = 3
+const unknownMax = 3
 
-export async function askConfirm<T>(
-  ask: () => Answer<T> | Promise<Answer<T>>,
-  { delayMs, scheduler, signal }: ConfirmSettings,
-): Promise<Answer<T> | 'unknown'> {
+export async function askConfirm(ask: () => unknown, settings: ConfirmSettings): Promise<Found> {
+  const { delayMs, scheduler, signal } = settings
   let notDone = 0
-  let thrown = 0
+  let unknown = 0
   for (;;) {
-    const answer: unknown = await asked(ask)
-    if (isDone(answer)) return answer as Answer<T>
-    if (answer === 'not-done') notDone++
-    else thrown++
+    const found = await asked(ask, settings)
+    if (typeof found === 'object') return found
+    if (found === 'not-done') notDone++
+    else unknown++
     if (notDone === notDoneNeeded) return 'not-done'
-    if (thrown === throwsMax) return 'unknown'
+    if (unknown === unknownMax) return 'unknown'
     await delay(scheduler, delayMs, signal)
     if (signal.aborted) return 'unknown'
   }
@@ -37,11 +39,18 @@ export async function askConfirm<T>(
 const isDone = (answer: unknown): answer is { readonly done: unknown } =>
   typeof answer === 'object' && answer !== null && 'done' in answer
 
-/** Anything but the two answers means that it could not find out. */
-async function asked(ask: () => unknown): Promise<unknown> {
+/**
+ * Anything but the two answers means that it could not find out. So does an answer that cannot be
+ * read, or whose result cannot be stored.
+ */
+async function asked(ask: () => unknown, settings: ConfirmSettings): Promise<Found> {
   try {
-    return await ask()
-  } catch {
+    const answer = await ask()
+    if (answer === 'not-done') return answer
+    if (isDone(answer)) return { result: resultText(answer.done) }
+    throw new TypeError("confirm must return { done: value } or 'not-done'")
+  } catch (error) {
+    if (!settings.signal.aborted) settings.onUnknown(error)
     return 'unknown'
   }
 }

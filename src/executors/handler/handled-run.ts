@@ -1,7 +1,11 @@
 /**
  * The run as its handler has it: until the handler returns or throws, and while the run is held.
  * After that nothing of the run may begin: no call on `run`, no step, no retry, no request.
+ *
+ * What must hold: the handler's code belongs to its run (`current-run`), also where it listens to
+ * the signal. What Holdfast does in the store for it belongs to no run.
  */
+import { asRun, outsideRuns } from '../../current-run.ts'
 import { StopWork, type HeldRun } from '../../executor.ts'
 
 export class HandledRun {
@@ -11,7 +15,7 @@ export class HandledRun {
 
   constructor(held: HeldRun) {
     this.held = held
-    const stop = (): void => this.#over.abort(held.signal.reason)
+    const stop = (): void => this.#abort(held.signal.reason)
     if (held.signal.aborted) stop()
     else held.signal.addEventListener('abort', stop, { once: true, signal: this.#over.signal })
   }
@@ -23,12 +27,17 @@ export class HandledRun {
 
   /** The handler has returned or thrown. */
   end(): void {
-    if (!this.signal.aborted) this.#over.abort(new StopWork('ended'))
+    if (!this.signal.aborted) this.#abort(new StopWork('ended'))
+  }
+
+  /** Listeners run as part of whatever aborts. Those of a handler belong to its run. */
+  #abort(reason: unknown): void {
+    asRun(this.held.run, () => this.#over.abort(reason))
   }
 
   /** A write to the store. The run is completed or given back only after the store's answer. */
   async write<T>(write: () => Promise<T>): Promise<T> {
-    const writing = write()
+    const writing = outsideRuns(write)
     this.#writes.add(writing)
     try {
       return await writing
@@ -42,6 +51,11 @@ export class HandledRun {
     while (this.#writes.size > 0) await Promise.allSettled(this.#writes)
   }
 
+  /** See HeldRun. */
+  async askStore<T>(ask: () => Promise<T>): Promise<T> {
+    return await outsideRuns(() => this.held.askStore(ask))
+  }
+
   /** Throws the reason of the signal once it has aborted. */
   checkOpen(): void {
     this.signal.throwIfAborted()
@@ -50,7 +64,7 @@ export class HandledRun {
   /** The same after the lease is live by the monotonic clock. An effect starts only after this. */
   async ensureLive(): Promise<void> {
     this.checkOpen()
-    await this.held.ensureLive()
+    await outsideRuns(() => this.held.ensureLive())
     this.checkOpen()
   }
 }

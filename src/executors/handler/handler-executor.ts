@@ -28,7 +28,8 @@ import type { Random } from '../../random.ts'
 import type { HandlerResult, RunHandler } from '../../run-handler.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import type { StorePart } from '../../store.ts'
-import { failedBy, isA, warnOf } from '../../work/failed-by.ts'
+import { isA } from '../../texts/thrown-value.ts'
+import { failedBy, warnOf } from '../../work/failed-by.ts'
 import { runContext } from './run-context.ts'
 import { HandledRun } from './handled-run.ts'
 import { openRunGitHub, type RunGitHubOptions } from './run-github.ts'
@@ -68,11 +69,15 @@ async function execute(
   if (!counts) await steps.allStopped()
   await run.written()
   const { stoppedBy } = held
-  if (stoppedBy === 'held') return { end: 'held' }
-  if (!counts || (stoppedBy !== null && stoppedBy !== 'shutdown')) return { end: 'stopped' }
+  if (!counts || (stoppedBy !== null && stoppedBy !== 'shutdown')) {
+    steps.sendResults()
+    await run.written()
+    return { end: stoppedBy === 'held' ? 'held' : 'stopped' }
+  }
+  const stepResults = steps.takeResults()
   return {
     end: 'completed',
-    completion: withUnused(completion, steps, options.codeVersion),
+    completion: { ...withUnused(completion, steps, options.codeVersion), stepResults },
     stillRunning: goesOn ? steps.allStopped() : null,
   }
 }
@@ -91,7 +96,9 @@ async function completionOf(
     const returned = (await asRun(about, () => handler(context))) as HandlerResult | undefined
     return checked(returned ?? {})
   } catch (thrown) {
-    if (!isA(thrown, StopWork)) warnOf(log, thrown, { run_id: about.id }, 'A handler failed')
+    // After the abort an error is the usual way to stop, and does not count.
+    const isStopped = isA(thrown, StopWork) || run.signal.aborted
+    if (!isStopped) warnOf(log, thrown, { run_id: about.id }, 'A handler failed')
     return failedBy(thrown)
   }
 }

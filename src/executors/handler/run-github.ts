@@ -32,11 +32,11 @@ export async function openRunGitHub(
   if (repo === null) return () => noClient('the run belongs to no repository')
   if (options === null) return () => noClient('the GitHub of a sandbox exists only in its server')
   const { makeClient, permissionsOf, store } = options
-  const repository = await held.askStore(() => store.repositories.get(scope))
+  const repository = await handled.askStore(() => store.repositories.get(scope))
   const place = { repo, repoGithubId: repository?.githubId ?? null }
   const blocks: IdentityBlocks = {
-    blockedUntil: (identity) => held.askStore(() => options.blocks.blockedUntil(identity)),
-    block: (identity, until) => held.askStore(() => options.blocks.block(identity, until)),
+    blockedUntil: (identity) => handled.askStore(() => options.blocks.blockedUntil(identity)),
+    block: (identity, until) => handled.askStore(() => options.blocks.block(identity, until)),
   }
   let made: RunGitHub | null = null
   return () => {

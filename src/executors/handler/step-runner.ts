@@ -7,13 +7,14 @@
  *
  * What must hold: the function is called only after its beginning is committed, and only while the
  * lease is live. With `repeat` the result is written in the background, so that one commit carries
- * it and the beginning of the next step. The run ends only after it. With `confirm` and `hold` the
+ * it and the beginning of the next step, or the end of the run. With `confirm` and `hold` the
  * result is stored before `run.step` resolves. What a function returns after the run's signal has
  * aborted is no result. After the handler has ended nothing begins.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Step, StepAction, StepPolicy } from '../../domain/step.ts'
-import { ConflictError } from '../../errors.ts'
+import { outsideRuns } from '../../current-run.ts'
+import type { Step, StepAction, StepPolicy, StepResult, StepStart } from '../../domain/step.ts'
+import { ConflictError, isStoreAway, oddErrorsMax } from '../../errors.ts'
 import { StopWork } from '../../executor.ts'
 import type { Log } from '../../log.ts'
 import type { Random } from '../../random.ts'
@@ -21,7 +22,10 @@ import type { StepOptions, StepWork } from '../../run-handler.ts'
 import { delay, within, type Scheduler } from '../../scheduler.ts'
 import { stepKey } from '../../ids.ts'
 import type { StepAnswer, StepRequest, StorePart } from '../../store.ts'
-import { isA, textOf } from '../../work/failed-by.ts'
+import { cutText } from '../../texts/cut-text.ts'
+import { heldRunText } from '../../texts/held-run.ts'
+import { isA, textOf } from '../../texts/thrown-value.ts'
+import { warnOf } from '../../work/failed-by.ts'
 import { callStep, type CallResult } from './call-step.ts'
 import type { HandledRun } from './handled-run.ts'
 import { askConfirm } from './ask-confirm.ts'
@@ -55,6 +59,8 @@ interface Call<T> {
   readonly work: StepWork<T>
 }
 
+type StepBegun = Pick<StepStart, 'name' | 'startId'>
+
 /** What a step came to: a result as JSON text. An error is thrown. */
 type Result = string
 
@@ -62,9 +68,14 @@ export class StepRunner {
   readonly #options: StepRunnerOptions
   readonly #known: ReadonlyMap<string, Step>
   readonly #used = new Set<string>()
+  /** Names of steps that were asked for and have not come to an end. */
+  readonly #inProgress = new Set<string>()
   /** Of steps that run: when they have ended, and the name of the step. */
   readonly #functions = new Map<Promise<undefined>, string>()
   readonly #inside = new AsyncLocalStorage<string>()
+  /** Results that are sent with the next beginning, with the end of the run, or soon. */
+  #unsent: StepResult[] = []
+  #unsentLength = 0
 
   constructor(options: StepRunnerOptions) {
     this.#options = options
@@ -87,8 +98,13 @@ export class StepRunner {
       key: stepKey({ runId, round, name }),
       startId: random.bytes(12).toString('base64url'),
     }
-    const result = (known && storedResult(known)) ?? (await this.#begin(call))
-    return parseStored(result, `result of the step ${name}`) as T
+    this.#inProgress.add(name)
+    try {
+      const result = (known && storedResult(known)) ?? (await this.#begin(call))
+      return parseStored(result, `result of the step ${name}`) as T
+    } finally {
+      this.#inProgress.delete(name)
+    }
   }
 
   /** Resolves when no function of a step runs any more. */
@@ -100,13 +116,14 @@ export class StepRunner {
     }
   }
 
-  /** The same, but at most after `ms`. Then it returns false. */
+  /** The same when the handler has ended, but at most after `ms`. Then it returns false. */
   async stopWithin(ms: number): Promise<boolean> {
     const { run, scheduler, log } = this.#options
+    const about = { run_id: run.held.run.id, steps: [...this.#inProgress] }
+    if (about.steps.length > 0) {
+      log.warn(about, 'A handler ended before these steps; they stop, or are not done at all')
+    }
     if (this.#functions.size === 0) return true
-    const steps = [...this.#functions.values()]
-    const about = { run_id: run.held.run.id, steps }
-    log.warn(about, 'A handler ended while functions of its steps were running; they have to stop')
     const stopped = this.allStopped().then(() => true)
     if (await within(scheduler, ms, stopped, false)) return true
     log.error(about, 'Functions of steps go on although they were told to stop')
@@ -118,7 +135,24 @@ export class StepRunner {
     return [...this.#known.values()].filter(({ name }) => !this.#used.has(name))
   }
 
+  /** Sends the results that wait to be sent together with something else. */
+  sendResults(): void {
+    for (const { result, ...step } of this.takeResults()) {
+      // A lost run has stopped the work already, and the store has kept what may be kept.
+      this.#act(step, { do: 'record', result }).catch(() => undefined)
+    }
+  }
+
+  /** From now on the caller has to send them. */
+  takeResults(): readonly StepResult[] {
+    const taken = this.#unsent
+    this.#unsent = []
+    this.#unsentLength = 0
+    return taken
+  }
+
   async #begin<T>(call: Call<T>): Promise<Result> {
+    this.sendResults()
     const answer = await this.#act(call, { do: 'begin', policy: call.policy })
     if (answer.reply !== 'in-doubt') return await this.#afterBegin(call, answer)
     return (await this.#settle(call)) ?? (await this.#takeOver(call))
@@ -149,9 +183,19 @@ export class StepRunner {
       const thrown = thrownBy(call, called)
       if (called.end === 'still-running') throw thrown
       if (tries > retries) throw await this.#recordFailure(call, 'step_failed', thrown)
+      this.#logRetry(call, thrown, tries)
       await delay(scheduler, retryDelayMs(tries), run.signal)
       run.checkOpen()
     }
+  }
+
+  /** Nothing is stored about a failed try, so the log is the only place that tells of it. */
+  #logRetry<T>({ name, options }: Call<T>, thrown: unknown, tries: number): void {
+    const { run, log } = this.#options
+    const { retries = retriesDefault } = options
+    const about = { run_id: run.held.run.id, step: name, tries, tries_max: retries + 1 }
+    const next = { ...about, next_try_ms: retryDelayMs(tries) }
+    warnOf(log, thrown, next, 'A try of a step failed; trying again')
   }
 
   async #call<T>(call: Call<T>): Promise<CallResult<T>> {
@@ -185,7 +229,9 @@ export class StepRunner {
     if (late.end !== 'returned') return
     const { store, run, log } = this.#options
     try {
-      await store.steps.act(this.#request(call, { do: 'record', result: resultText(late.value) }))
+      const result = resultText(late.value)
+      const request = this.#request(call, { do: 'record', result })
+      await outsideRuns(() => store.steps.act(request))
     } catch (error) {
       const about = { err: error, run_id: run.held.run.id, step: call.name }
       log.warn(about, 'A step was done after it was given up, and its result was not kept')
@@ -209,18 +255,21 @@ export class StepRunner {
 
   /** By the step's policy: the result if it was done, null if it has to be done (again). */
   async #settle<T>(call: Call<T>): Promise<Result | null> {
-    const { run, scheduler, confirmDelayMs } = this.#options
-    const { policy, options, key } = call
+    const { run, scheduler, log, confirmDelayMs } = this.#options
+    const { name, policy, options, key } = call
     if (policy === 'repeat') return null
     if (policy === 'confirm' && options.confirm !== undefined) {
       const ask = options.confirm
-      const settings = { delayMs: confirmDelayMs, scheduler, signal: run.signal }
+      const about = { run_id: run.held.run.id, step: name }
+      const onUnknown = (why: unknown): void =>
+        warnOf(log, why, about, 'The confirm of a step could not find out whether it was done')
+      const settings = { delayMs: confirmDelayMs, scheduler, signal: run.signal, onUnknown }
       const asked = () => ask({ key, signal: run.signal })
-      const found = await askConfirm(() => this.#inFunction(call.name, asked), settings)
+      const found = await askConfirm(() => this.#inFunction(name, asked), settings)
       run.checkOpen()
       if (found === 'not-done') return null
       if (found !== 'unknown') {
-        const result = resultText(found.done)
+        const { result } = found
         const { step } = await this.#act(call, { do: 'confirm', result })
         return (step && storedResult(step)) ?? result
       }
@@ -229,6 +278,8 @@ export class StepRunner {
     const late = step && storedResult(step)
     if (late !== null) return late
     // The run is no longer ours.
+    const { id: runId } = run.held.run
+    log.warn({ run_id: runId, step: name }, heldRunText(runId))
     run.held.stopWork('held')
     throw new StopWork('held')
   }
@@ -241,11 +292,18 @@ export class StepRunner {
       if (!(error instanceof BadStepResult)) throw error
       throw await this.#recordFailure(call, error.code, error)
     }
-    const stored = this.#act(call, { do: 'record', result })
-    if (call.policy !== 'repeat') await stored
-    // A lost run has stopped the work already, and the store has kept what may be kept.
-    else void stored.catch(() => undefined)
+    if (call.policy === 'repeat') this.#sendSoon(call, result)
+    else await this.#act(call, { do: 'record', result })
     return result
+  }
+
+  #sendSoon({ name, startId }: StepBegun, result: Result): void {
+    const { scheduler, codeVersion } = this.#options
+    if (this.#unsent.length === 0) scheduler.soon(() => this.sendResults())
+    this.#unsent.push({ name, startId, codeVersion, result })
+    this.#unsentLength += result.length
+    const areMany = this.#unsent.length >= unsentMax || this.#unsentLength > unsentLengthMax
+    if (areMany) this.sendResults()
   }
 
   async #recordFailure<T>(call: Call<T>, errorCode: string, thrown: unknown): Promise<Error> {
@@ -255,10 +313,11 @@ export class StepRunner {
   }
 
   /**
-   * Repeats it while the store cannot be reached. Rejects when the run is lost. A result is told
+   * Repeats it while the store cannot be reached. Rejects when the run is lost, or if the store
+   * refuses the request again and again for another reason. A result is told
    * all the same: the effect has happened, and a step that still waits for it is not repeated.
    */
-  async #act<T>(call: Call<T>, action: StepAction): Promise<StepAnswer> {
+  async #act(call: StepBegun, action: StepAction): Promise<StepAnswer> {
     const { store, run, scheduler, log } = this.#options
     const { held } = run
     const about = { run_id: held.run.id, step: call.name }
@@ -269,11 +328,12 @@ export class StepRunner {
     // What has ended may be stored after the handler has ended; nothing may begin then.
     const { signal } = isResult ? held : run
     return await run.write(async () => {
-      for (;;) {
+      for (let odd = 0; ;) {
         try {
           return isLate ? await held.tellResult(act) : await held.whileHeld(act)
         } catch (error) {
           if (error instanceof ConflictError || signal.aborted) throw error
+          if (!isStoreAway(error) && ++odd === oddErrorsMax) throw error
           log.warn({ ...about, err: error }, 'Could not store a step; trying again')
           await delay(scheduler, storeRetryMs, signal)
         }
@@ -281,12 +341,16 @@ export class StepRunner {
     })
   }
 
-  #request<T>({ name, startId }: Call<T>, action: StepAction): StepRequest {
+  #request({ name, startId }: StepBegun, action: StepAction): StepRequest {
     const { run: handled, codeVersion } = this.#options
     const { run, leaseHash, actor } = handled.held
     return { runId: run.id, leaseHash, actor, name, startId, codeVersion, action }
   }
 }
+
+/** A completion is one request, and completions are stored together, so it carries only a few. */
+const unsentMax = 64
+const unsentLengthMax = 256 * 1024
 
 const retriesDefault = 2
 const retryMsMax = 30_000
@@ -307,4 +371,4 @@ function thrownBy<T>({ name, options }: Call<T>, called: CallResult<T>): unknown
 }
 
 const failureText = (thrown: unknown): string =>
-  (isA(thrown, BadStepResult) ? thrown.message : textOf(thrown)).slice(0, errorTextMax)
+  cutText(isA(thrown, BadStepResult) ? thrown.message : textOf(thrown), errorTextMax)

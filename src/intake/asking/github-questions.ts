@@ -8,7 +8,7 @@
  * A question without an answer rejects with GitHubNotAsked, and its caller asks again later.
  */
 import type { Clock } from '../../clock.ts'
-import { StoreContendedError, StoreUnavailableError } from '../../errors.ts'
+import { isStoreAway } from '../../errors.ts'
 import type { GitHub, GitHubCalls, RepositoryRef } from '../../github.ts'
 import { GitHubError, isGitHubError } from '../../github/errors.ts'
 import { QuestionLimits } from './question-limits.ts'
@@ -116,8 +116,7 @@ export class GitHubQuestions implements Pick<GitHub, 'headOf' | 'roleOf'> {
   }
 
   async #failure(error: unknown, identity: string | null): Promise<unknown> {
-    const isStoreError =
-      error instanceof StoreUnavailableError || error instanceof StoreContendedError
+    const isStoreError = isStoreAway(error)
     if (isStoreError || error instanceof GitHubNotAsked) return error
     if (!(error instanceof GitHubError)) return new GitHubNotAsked(error)
     const { store, clock } = this.#options

@@ -28,11 +28,23 @@ export function valueAt(payload: unknown, ...path: Path): unknown {
   return value
 }
 
+const textMax = 255
+
 /** One line of at most 255 characters. */
 export function textAt(payload: unknown, ...path: Path): string | null {
   const value = valueAt(payload, ...path)
-  const isLine = typeof value === 'string' && value !== '' && value.length <= 255
+  const isLine = typeof value === 'string' && value !== '' && value.length <= textMax
   return isLine && controlFree.test(value) && value.isWellFormed() ? value : null
+}
+
+/** Why a field that is needed was read as null. */
+export function unusableWords(payload: unknown, ...path: Path): string {
+  const value = valueAt(payload, ...path)
+  const field = path.join('.')
+  if (value === undefined || value === null || value === '') return `${field} is missing`
+  return typeof value === 'string' && value.length > textMax
+    ? `${field} has ${value.length} characters; at most ${textMax} are accepted`
+    : `${field} has a value that cannot be used`
 }
 
 export function numberAt(payload: unknown, ...path: Path): number | null {

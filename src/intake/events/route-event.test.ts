@@ -184,6 +184,8 @@ describe('a `when` rule', () => {
     expect(routeBy(() => 'not today')).toMatchObject({ to: 'skip', reason: 'not today' })
     expect(routeBy(() => ' a\nb\u001b[31m ')).toMatchObject({ reason: 'a b [31m' })
     expect(routeBy(() => 'x'.repeat(1000))).toMatchObject({ reason: 'x'.repeat(200) })
+    // Half a character would be refused by PostgreSQL, with the whole webhook.
+    expect(routeBy(() => `${'x'.repeat(199)}😀`)).toMatchObject({ reason: 'x'.repeat(199) })
     for (const no of [false, '', ' \n', undefined, null, 0, 1, {}, []]) {
       expect(routeBy(() => no)).toEqual({ to: 'skip', type: 'one', reason: 'filtered' })
     }
@@ -304,6 +306,17 @@ describe('an event without anything to work on', () => {
     ['push', { ref: 'x', after: shaOf('a'), repository: null }, 'incomplete-payload'],
   ])('such as %s %j does nothing: %s', (name, more, reason) => {
     expect(route(name, bare(more), types)).toMatchObject([{ to: 'nothing', reason }])
+  })
+
+  it.each([
+    [{ ref: `refs/heads/${'x'.repeat(589)}` }, 'ref has 600 characters; at most 255 are accepted'],
+    [{ ref: 'a\nb' }, 'ref has a value that cannot be used'],
+    [{ ref: 7 }, 'ref has a value that cannot be used'],
+    [{ ref: 'x', after: 'main' }, 'after has a value that cannot be used'],
+    [{ ref: 'x', after: '' }, 'after is missing'],
+  ])('says why, for a push with %j', (more, detail) => {
+    const push = bare({ after: shaOf('a'), ...more })
+    expect(route('push', push, types)).toMatchObject([{ reason: 'incomplete-payload', detail }])
   })
 
   it('is not a comment on a pull request: that starts a run', () => {

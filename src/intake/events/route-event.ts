@@ -10,6 +10,7 @@ import type { EventFilter } from '../../config.ts'
 import type { Role } from '../../domain/role.ts'
 import type { OwnAccount } from '../../github.ts'
 import type { RunTypeSettings } from '../../settings/settings.ts'
+import { cutText } from '../../texts/cut-text.ts'
 import type { Sender, WebhookEvent } from './webhook-event.ts'
 
 export type TypeRoute =
@@ -57,11 +58,11 @@ export function routeEvent(
 }
 
 /** The commits no longer matter, but the number of the pull request does. */
-function cancelOf({ repo, number, missing }: WebhookEvent, type: string): TypeRoute {
+function cancelOf({ repo, number, problem }: WebhookEvent, type: string): TypeRoute {
   if (repo !== null && number !== null) return { to: 'cancel', type, repo, pr: number }
-  return missing === null
+  return problem === null
     ? { to: 'nothing', type, reason: 'no-pull-request' }
-    : { to: 'nothing', type, reason: 'incomplete-payload', detail: `${missing} is missing` }
+    : { to: 'nothing', type, reason: 'incomplete-payload', detail: problem }
 }
 
 /** Whether an event of this kind can matter to any run type. */
@@ -120,9 +121,7 @@ function obstacleTo(
 ): Obstacle | null {
   const ownAllowed = settings.own && event.name.startsWith('pull_request')
   if (isOwn(event.sender, own) && !ownAllowed) return { reason: 'own-account' }
-  if (event.missing !== null) {
-    return { reason: 'incomplete-payload', detail: `${event.missing} is missing` }
-  }
+  if (event.problem !== null) return { reason: 'incomplete-payload', detail: event.problem }
   if (event.name === 'push' && event.push === null) return { reason: 'branch-deleted' }
   const hasTarget = event.isPullRequest || event.push !== null || event.check !== null
   if (!hasTarget) return { reason: 'no-pull-request' }
@@ -186,8 +185,4 @@ function applyWhenRule(
 }
 
 const oneLine = (text: string): string =>
-  text
-    .toWellFormed()
-    .replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')
-    .trim()
-    .slice(0, 200)
+  cutText(text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim(), 200)

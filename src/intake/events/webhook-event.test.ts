@@ -22,7 +22,7 @@ describe('a pull request', () => {
       number: 7,
       isPullRequest: true,
       head: { baseSha: shaOf('main'), headSha: shaOf('a'), beforeSha: null },
-      missing: null,
+      problem: null,
       draft: false,
       prState: 'open',
       baseChanged: false,
@@ -43,14 +43,16 @@ describe('a pull request', () => {
     expect(read(pushed).head?.beforeSha).toBe(shaOf('a'))
   })
 
+  const pullWith = (more: object) => ({ pull_request: { ...opened.pull_request, ...more } })
+
   it.each([
-    ['repository.full_name', { ...opened, repository: null }],
-    ['repository.full_name', { ...opened, repository: { full_name: 'no slash' } }],
-    ['pull_request.number', { ...opened, pull_request: { ...opened.pull_request, number: 'x' } }],
-    ['pull_request.head.sha', { ...opened, pull_request: { ...opened.pull_request, head: null } }],
-    ['pull_request.base.sha', { ...opened, pull_request: { ...opened.pull_request, base: [] } }],
-  ])('without the field %s is reported as incomplete', (missing, payload) => {
-    expect(read(payload)).toMatchObject({ missing, head: null })
+    ['repository.full_name is missing', { repository: null }],
+    ['repository.full_name has a value that cannot be used', { repository: { full_name: 'a' } }],
+    ['pull_request.number has a value that cannot be used', pullWith({ number: 'x' })],
+    ['pull_request.head.sha is missing', pullWith({ head: null })],
+    ['pull_request.base.sha is missing', pullWith({ base: [] })],
+  ])('that is incomplete says that %s', (problem, more) => {
+    expect(read({ ...opened, ...more })).toMatchObject({ problem, head: null })
   })
 })
 

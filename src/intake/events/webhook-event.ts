@@ -5,7 +5,16 @@
  */
 import { hash } from 'node:crypto'
 import type { AskingComment } from '../../domain/outbox/refusal.ts'
-import { numberAt, repoAt, shaAt, textAt, timeAt, valueAt } from './payload.ts'
+import {
+  numberAt,
+  repoAt,
+  shaAt,
+  textAt,
+  timeAt,
+  unusableWords,
+  valueAt,
+  type Path,
+} from './payload.ts'
 
 /** The event name under which catch-up stores what it found without a webhook. */
 export const reconcileEvent = 'reconcile'
@@ -25,10 +34,11 @@ export interface EventFacts {
   readonly number: number | null
   readonly isPullRequest: boolean
   /**
-   * Null when the payload does not have all of it; then `missing` names the first missing field.
+   * Null when the payload does not have all of it; then `problem` names the first field that is
+   * missing or cannot be used.
    */
   readonly head: PullRequestCommits | null
-  readonly missing: string | null
+  readonly problem: string | null
   readonly draft: boolean
   readonly prState: 'open' | 'closed' | null
   readonly baseChanged: boolean
@@ -85,7 +95,7 @@ export function readEvent(webhookId: string, storedEvent: string, payload: unkno
   const number = numberAt(payload, 'pull_request', 'number') ?? numberAt(payload, 'issue', 'number')
   const hasPullRequest = isObject(valueAt(payload, 'pull_request'))
   const isPullRequest = hasPullRequest || isObject(valueAt(payload, 'issue', 'pull_request'))
-  const missing = missingPart(name, payload, repo, hasPullRequest)
+  const problem = problemOf(name, payload, repo, hasPullRequest)
   return {
     webhookId,
     name,
@@ -96,8 +106,8 @@ export function readEvent(webhookId: string, storedEvent: string, payload: unkno
     sender: senderOf(payload),
     number,
     isPullRequest,
-    head: hasPullRequest && missing === null ? commitsOf(payload) : null,
-    missing,
+    head: hasPullRequest && problem === null ? commitsOf(payload) : null,
+    problem,
     draft: valueAt(payload, 'pull_request', 'draft') === true,
     prState: name === 'pull_request' ? stateOf(payload) : null,
     baseChanged: valueAt(payload, 'changes', 'base') !== undefined,
@@ -188,22 +198,28 @@ const commandEvents = new Set([
   'pull_request_review_comment',
 ])
 
-/** Names the first missing field. */
-function missingPart(
+/** The first field that is needed and cannot be used, and why. */
+function problemOf(
   name: string,
   payload: unknown,
   repo: string | null,
   hasPr: boolean,
 ): string | null {
-  if (repo === null) return 'repository.full_name'
-  if (name === 'push' && textAt(payload, 'ref') === null) return 'ref'
-  if (name === 'push' && shaAt(payload, 'after') === null) return 'after'
+  const because = (...path: Path): string => unusableWords(payload, ...path)
+  if (repo === null) return because('repository', 'full_name')
+  if (name === 'push' && textAt(payload, 'ref') === null) return because('ref')
+  if (name === 'push' && shaAt(payload, 'after') === null) return because('after')
   const isOnPull = hasPr || isObject(valueAt(payload, 'issue', 'pull_request'))
-  if (isOnPull && isCommand(name) && commentOf(payload) === null) return 'comment.created_at'
+  if (isOnPull && isCommand(name) && commentOf(payload) === null) {
+    return 'comment.created_at is missing'
+  }
   if (!hasPr) return null
-  if (numberAt(payload, 'pull_request', 'number') === null) return 'pull_request.number'
-  if (shaAt(payload, 'pull_request', 'head', 'sha') === null) return 'pull_request.head.sha'
-  if (shaAt(payload, 'pull_request', 'base', 'sha') === null) return 'pull_request.base.sha'
+  const number = ['pull_request', 'number']
+  if (numberAt(payload, ...number) === null) return because(...number)
+  for (const part of ['head', 'base']) {
+    const sha = ['pull_request', part, 'sha']
+    if (shaAt(payload, ...sha) === null) return because(...sha)
+  }
   return null
 }
 

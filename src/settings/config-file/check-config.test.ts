@@ -43,6 +43,8 @@ test('a value that makes another one incomplete hides no other problem', async (
   ])
 })
 
+const runForms = "must be a function, { command: [...] } or 'remote'"
+
 describe('what it says', () => {
   test.each([
     ['42', 'the default export is 42 but must be an object'],
@@ -183,9 +185,19 @@ describe('what it says', () => {
       '{ webhookSecret: 1 }',
       'the default export has the unknown key "webhookSecret". Known keys: host, port,',
     ],
+    ["{ runs: { review: { run: 'local' } } }", `runs.review.run is "local" but ${runForms}`],
     [
-      "{ runs: { review: { run: 'local' } } }",
-      `runs.review.run is "local" but must be a function, { command: [...] } or 'remote'`,
+      "{ runs: { review: { run: { type: 'remote' } } } }",
+      `runs.review.run is an object but ${runForms}`,
+    ],
+    ["{ runs: { review: { run: ['make'] } } }", `runs.review.run is a list but ${runForms}`],
+    [
+      '{ runs: { review: { anchor: null } } }',
+      'runs.review.anchor is null but must be { per: ... } or false',
+    ],
+    [
+      '{ runs: { review: { status: [] } } }',
+      'runs.review.status is a list but must be { context: ... } or false',
     ],
     [
       '{ runs: { review: { run: { command: [] } } } }',

@@ -42,6 +42,19 @@ describe('the file', () => {
     expect((await load('other.ts')).port).toBe(5)
   })
 
+  test.each(['js', 'mjs', 'cjs', 'cts', 'json'])(
+    'named .%s is refused, not ignored',
+    async (ending) => {
+      const other = join(cwd, `holdfast.config.${ending}`)
+      writeFileSync(other, 'export default { port: 5 }')
+      const error = await errorOf(load())
+      expect(error.message).toBe(`${other} is not read: the config file is holdfast.config.ts`)
+      expect(error.hint).toContain('Rename it to holdfast.config.ts.')
+      // Beside the right one it may be what a build made of it.
+      expect((await loadText('export default { port: 6 }')).port).toBe(6)
+    },
+  )
+
   test.each([
     ['missing.ts', 'does not exist'],
     ['.', 'is not a file'],

@@ -13,6 +13,8 @@ import { checkConfig, type CheckedConfig } from './check-config.ts'
 
 /** Only one of these may exist. */
 export const configFileNames = ['holdfast.config.ts', 'holdfast.config.mts'] as const
+/** Names of other tools. Left alone, such a file would be ignored without a word. */
+const otherNames = ['js', 'mjs', 'cjs', 'cts', 'json'].map((ending) => `holdfast.config.${ending}`)
 
 export interface LoadedConfig extends CheckedConfig {
   /** Absolute. Null if there is no file, or the file could not be run. */
@@ -44,7 +46,19 @@ async function findFile(cwd: string): Promise<string | null> {
         '--config',
     ])
   }
-  return found[0] === undefined ? null : resolve(cwd, found[0])
+  if (found[0] !== undefined) return resolve(cwd, found[0])
+  refuseOtherNames(cwd)
+  return null
+}
+
+function refuseOtherNames(cwd: string): void {
+  for (const name of otherNames) {
+    if (!existsSync(resolve(cwd, name))) continue
+    const [right] = configFileNames
+    throw new SettingsError([`${resolve(cwd, name)} is not read: the config file is ${right}`], {
+      hint: `Rename it to ${right}. It is an ES module: export default { ... }`,
+    })
+  }
 }
 
 async function isFile(path: string, required: boolean): Promise<boolean> {

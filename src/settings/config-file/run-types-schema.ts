@@ -10,6 +10,7 @@ import { eventFilter } from './event-filter.ts'
 import { githubPermissions } from './github-permissions.ts'
 import { notAvailable } from './not-available.ts'
 import { timerMsMax } from '../options/option.ts'
+import { didYouMeanValue } from '../../validation/nearest.ts'
 import {
   callback,
   addIssues,
@@ -46,9 +47,15 @@ const command = closedObject({
   env: list(variable).optional(),
 })
 
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const meansCommand = (key: string): boolean =>
+  key === 'command' || didYouMeanValue(key, ['command']) !== ''
+
 const execution = pickSchema((value) => {
   if (typeof value === 'function') return z.custom<RunHandler>()
-  return typeof value === 'object'
+  return isObject(value) && Object.keys(value).some(meansCommand)
     ? command
     : z.literal('remote', "must be a function, { command: [...] } or 'remote'")
 })
@@ -86,10 +93,10 @@ const runTypeShape = {
   concurrency: wholeNumber(1, 1000).optional(),
   onNewer: oneOf(onNewerChoices).optional(),
   anchor: pickSchema((value) =>
-    typeof value === 'object' ? anchorPer : z.literal(false, 'must be { per: ... } or false'),
+    isObject(value) ? anchorPer : z.literal(false, 'must be { per: ... } or false'),
   ).optional(),
   status: pickSchema((value) =>
-    typeof value === 'object' ? statusForm : z.literal(false, 'must be { context: ... } or false'),
+    isObject(value) ? statusForm : z.literal(false, 'must be { context: ... } or false'),
   ).optional(),
   publish: publish.optional(),
   permissions: permissions.optional(),

@@ -69,7 +69,8 @@ const configFileSection = `
 
 \`holdfast.config.ts\` or \`holdfast.config.mts\` in the working directory, that is, the folder in
 which the command is started, or the file named by \`--config\`. Other folders are not searched.
-If both are there, that is an error. A server reads the file at its start, so restart it after a
+If both are there, that is an error, and so is a \`holdfast.config.js\`, \`.mjs\`, \`.cjs\`,
+\`.cts\` or \`.json\` if neither is. A server reads the file at its start, so restart it after a
 change. Node runs the file as it is, so its TypeScript
 may have types, but no \`enum\` or \`namespace\`. It is always an ES module (\`import\`,
 \`export\`), also in a package with \`"type": "commonjs"\`. So are the \`.ts\` files that it

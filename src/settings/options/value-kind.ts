@@ -12,6 +12,8 @@ export interface ValueKind<T> {
   readonly choices?: readonly string[]
   /** False if a value may contain a password. Then no error repeats it. */
   readonly mayShow: boolean
+  /** What is wrong with this very text, without the text itself; null if nothing is known. */
+  readonly mistake?: (text: string) => string | null
   readonly fromText: z.ZodType<T>
   readonly fromConfig: z.ZodType<T>
 }
@@ -101,7 +103,12 @@ export function databaseAddress(): ValueKind<Database> {
     context.issues.push({ code: 'custom', message: 'no database address', input: null })
     return z.NEVER
   })
-  return textKind('sqlite:PATH, sqlite::memory: or postgres://USER@HOST/NAME', false, schema)
+  const kind = textKind('sqlite:PATH, sqlite::memory: or postgres://USER@HOST/NAME', false, schema)
+  const mistake = (text: string): string | null =>
+    text.startsWith('sqlite://')
+      ? 'A path follows "sqlite:" directly, without "//": sqlite:holdfast.db'
+      : null
+  return { ...kind, mistake }
 }
 
 /** `advice` says what is recommended but not checked here. */

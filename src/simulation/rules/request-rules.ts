@@ -6,7 +6,7 @@ import type { SimulatedStatus } from '../../simulator/index.ts'
 import type { DeliveryFact, Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
-import { repoOf, targetOf } from './places.ts'
+import { githubIdOf, repoOf, targetOf } from './places.ts'
 import {
   isUnanswered,
   contentKeyOf,
@@ -20,7 +20,8 @@ interface LastCreate {
   readonly wasAnswered: boolean
 }
 
-export function checkLooks(world: World, findings: Findings): void {
+export function checkLooks(facts: Facts, world: World, findings: Findings): void {
+  const decided = statusesClosedByOperator(facts, world)
   const creates = new Map<string, LastCreate>()
   for (const request of tracedRequests(world)) {
     const { received } = request
@@ -33,7 +34,7 @@ export function checkLooks(world: World, findings: Findings): void {
       continue
     }
     const key = `${place} ${contentKeyOf(received)}`
-    const previous = creates.get(key)
+    const previous = decided.has(key) ? undefined : creates.get(key)
     findings.check('8', previous === undefined || previous.wasAnswered, () => {
       const { index, method, path } = received
       const what = `request ${index} (${method} ${path}) repeats request ${previous?.index}`
@@ -42,6 +43,22 @@ export function checkLooks(world: World, findings: Findings): void {
     if (isRefused(request)) continue
     creates.set(key, { index: received.index, wasAnswered: !isUnanswered(request) })
   }
+}
+
+/**
+ * An operator has decided about what was not answered, so nobody has to look. By the keys of
+ * `checkLooks`.
+ */
+function statusesClosedByOperator(facts: Facts, world: World): ReadonlySet<string> {
+  const closed = facts.deliveries.filter(({ id, channel }) => {
+    return channel === 'github-status' && world.excuses.wasClosedByOperator(id)
+  })
+  return new Set(
+    closed.map(({ repository_id: id, sha, content }) => {
+      const { context } = JSON.parse(content) as { readonly context: string }
+      return `${githubIdOf(id, facts)} ${sha} statuses ${context}`
+    }),
+  )
 }
 
 function isRefused({ received }: TracedRequest): boolean {

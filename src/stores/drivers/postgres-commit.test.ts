@@ -15,9 +15,9 @@ const steady = { checkpoint: -60, known: false, survived: false, same_timeline: 
 const said = (fate: string | null, more = {}): Row => ({ fate, ...steady, ...more })
 
 /** The server's answers in order; the last one repeats. Timers fire at once. */
-function ask(isWrite: boolean, ...words: readonly (Row | Error)[]) {
+function ask(...words: readonly (Row | Error)[]) {
   const asked: unknown[] = []
-  const fate = fateOf(isWrite ? unanswered : new UnansweredCommit(null, 0, away), {
+  const fate = fateOf(unanswered, {
     clock: { ...systemClock, monotonicMs: () => 0 },
     scheduler: {
       ...systemScheduler,
@@ -38,30 +38,25 @@ function ask(isWrite: boolean, ...words: readonly (Row | Error)[]) {
 
 it('the server is asked by the transaction’s id until it knows the result', async () => {
   const words = [away, said('in progress'), said(null), said('committed')]
-  const { fate, asked } = ask(true, ...words)
+  const { fate, asked } = ask(...words)
   expect(await fate).toBe('committed')
   expect(asked.filter((param) => param === '77').length).toBeGreaterThanOrEqual(words.length)
-  expect(await ask(true, said('aborted')).fate).toBe('aborted')
-})
-
-it('without a write there is nothing to ask', async () => {
-  const { fate, asked } = ask(false, away)
-  expect([await fate, asked]).toEqual(['committed', []])
+  expect(await ask(said('aborted')).fate).toBe('aborted')
 })
 
 it('a checkpoint that knows the id changes nothing', async () => {
   const answers = [-1, 0, 5].map((checkpoint) => said('committed', { checkpoint, known: true }))
-  for (const answer of answers) expect(await ask(true, answer).fate).toBe('committed')
+  for (const answer of answers) expect(await ask(answer).fate).toBe('committed')
 })
 
 it('no crash can have happened while a connection lives on', async () => {
   const survived = [0, 5].map((checkpoint) => said('committed', { checkpoint, survived: true }))
-  for (const answer of survived) expect(await ask(true, answer).fate).toBe('committed')
+  for (const answer of survived) expect(await ask(answer).fate).toBe('committed')
 })
 
 it('an id that a later checkpoint does not know was lost in a crash, and given again', async () => {
   for (const fate of ['committed', 'in progress', 'aborted', null]) {
-    expect(await ask(true, said(fate, { checkpoint: 1 })).fate).toBe('aborted')
+    expect(await ask(said(fate, { checkpoint: 1 })).fate).toBe('aborted')
   }
 })
 
@@ -72,11 +67,11 @@ it('the result stays unknown if nobody can say, or if it is another server', asy
     said('committed', { same_timeline: false }),
     new Error('permission denied for function pg_control_checkpoint'),
   ]
-  for (const word of unknown) await expect(ask(true, word).fate).rejects.toBe(unanswered)
+  for (const word of unknown) await expect(ask(word).fate).rejects.toBe(unanswered)
 })
 
 it('the question is given up after a while, with an error that says unknown', async () => {
-  const { fate, asked } = ask(true, away)
+  const { fate, asked } = ask(away)
   await expect(fate).rejects.toMatchObject({ code: 'store_unreachable', hint: /unknown/ })
   await expect(fate).rejects.toBeInstanceOf(StoreUnavailableError)
   expect(asked.length).toBeGreaterThan(10)

@@ -10,7 +10,7 @@
  *
  *   last checkpoint                  our id is
  *   –, but a connection is older     still ours: a crash ends every connection
- *   begun before the COMMIT          still ours: there was no crash
+ *   begun before our transaction     still ours: there was no crash
  *   begun later, and knows our id    still ours: something of us was on the disk
  *   begun later, without our id      forgotten: the transaction was rolled back
  *   begun in the same second         still ours if the checkpoint knows it, else nobody can say
@@ -31,20 +31,18 @@ import { raw, sql } from '../sql.ts'
 /** The server's timeline: a standby that takes over begins a new one. */
 const timeline = 'substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)'
 
-/** Sent right before the COMMIT. The id is null if nothing was written. */
-export const transactionMark = raw(`SELECT pg_current_xact_id_if_assigned()::text AS id,
-  floor(extract(epoch FROM clock_timestamp()))::bigint::text AS second, ${timeline} AS timeline`)
+/**
+ * Read as the transaction begins, in the same round trip. Before the COMMIT it would need one of
+ * its own. The id is given before the time is read, so a checkpoint of a later second knows it.
+ */
+export const transactionMark = `SELECT pg_current_xact_id()::text AS id,
+  floor(extract(epoch FROM clock_timestamp()))::bigint::text AS second, ${timeline} AS timeline`
 
 export interface TransactionMark {
   readonly id: string
-  /** The server's time before the COMMIT, in whole seconds, as its checkpoints have it. */
+  /** The server's time as it began, in whole seconds, as its checkpoints have it. */
   readonly second: string
   readonly timeline: string
-}
-
-export function markOf(row: Row | undefined): TransactionMark | null {
-  const { id, second, timeline } = (row ?? {}) as Record<string, string | null>
-  return id == null ? null : { id, second: second ?? '', timeline: timeline ?? '' }
 }
 
 /** Longer than the session's idle limit, after which the server rolls an idle transaction back. */
@@ -55,12 +53,11 @@ const pauseMsMax = 1000
 const asksMax = 30
 
 export class UnansweredCommit extends StoreUnavailableError {
-  /** Null if nothing was written. */
-  readonly mark: TransactionMark | null
+  readonly mark: TransactionMark
   /** What the verb returns if its transaction committed. */
   readonly value: unknown
 
-  constructor(mark: TransactionMark | null, value: unknown, cause: unknown) {
+  constructor(mark: TransactionMark, value: unknown, cause: unknown) {
     super('store_unreachable', 'the database did not answer a commit', {
       hint: 'It is unknown whether the change was stored. Check before you repeat it.',
       cause,
@@ -84,8 +81,6 @@ export async function fateOf(
   { clock, scheduler, ask }: FateOptions,
 ): Promise<Fate> {
   const { mark } = unanswered
-  // The transaction wrote nothing, so it does not matter whether it committed.
-  if (mark === null) return 'committed'
   const question = questionAbout(mark)
   const until = clock.monotonicMs() + askForMs
   let pauseMs = pauseMsFirst

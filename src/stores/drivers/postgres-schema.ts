@@ -10,6 +10,7 @@ import {
   refuseWhileServed,
 } from '../migrations.ts'
 import { incompleteError } from '../move/marks.ts'
+import { refuseForeign, selectForeign } from './foreign-tables.ts'
 import { connectFailure } from './postgres-errors.ts'
 
 const connectMsMax = 10_000
@@ -47,6 +48,7 @@ export async function inspectPostgres(
     const after = clock.wallMs()
     const facts = rows[0]
     if (facts === undefined) throw new Error('PostgreSQL answered without a row')
+    await refuseForeignTables(client)
     const applied = facts.migrated
       ? await client.query<{ version: string }>('SELECT version FROM holdfast.migration')
       : { rows: [] }
@@ -88,6 +90,7 @@ export async function migratePostgres(
     // Wait without a limit, because the migration of another process may take long.
     await client.query('SET LOCAL lock_timeout = 0')
     await client.query('SELECT pg_advisory_xact_lock($1)', [lockId])
+    await refuseForeignTables(client)
     await client.query('CREATE SCHEMA IF NOT EXISTS holdfast')
     await client.query(`CREATE TABLE IF NOT EXISTS migration (
       version BIGINT PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)`)
@@ -109,6 +112,11 @@ export async function migratePostgres(
   } finally {
     client.release()
   }
+}
+
+async function refuseForeignTables(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(selectForeign)
+  refuseForeign(rows.map(({ name }) => name))
 }
 
 /** A store into which a move has not finished must not be opened. */

@@ -15,10 +15,10 @@ import { delay } from '../../scheduler.ts'
 import type { Driver, OnRepeat } from '../driver.ts'
 import { LostRace } from '../driver.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
-import { raw, sql } from '../sql.ts'
+import { InsertRows, raw, sql } from '../sql.ts'
 import { clockUnknown, type ServerClock } from './postgres-clock.ts'
 import type { TransactionMark } from './postgres-commit.ts'
-import { fateOf, markOf, transactionMark, UnansweredCommit } from './postgres-commit.ts'
+import { fateOf, transactionMark, UnansweredCommit } from './postgres-commit.ts'
 import { connectFailure, contended, endsSession, statementFailure } from './postgres-errors.ts'
 
 /** Longer than the session's lock timeout, so that a verb waits for a lock more than once. */
@@ -43,8 +43,7 @@ export class PostgresDriver implements Driver {
     keepUnchanged: raw('FOR SHARE'),
     keepForUpdate: raw('FOR UPDATE'),
     hasOneWriter: false,
-    rowsFromJson: (table: string, json: string) =>
-      sql`json_populate_recordset(CAST(NULL AS ${raw(table)}), ${json})`,
+    rowsFromJson,
     auditOrder: raw('seq'),
     numbersAuditsLater: true,
     needsRoundTrips: true,
@@ -152,13 +151,12 @@ async function transaction<T>(
   verb: Verb<T>,
   isSteady: () => boolean,
 ): Promise<T> {
-  await send(client, raw('BEGIN'))
+  const mark = await begin(client)
   try {
     const value = await drive(client, verb)
     // The machine was suspended meanwhile, so the verb decided by an old time.
     if (!isSteady()) throw new LostRace('the clock has to be measured again')
-    const [row] = await send(client, transactionMark)
-    await commit(client, markOf(row), value)
+    await commit(client, mark, value)
     return value
   } catch (error) {
     // This fails only if the connection is lost, and then the transaction is rolled back anyway.
@@ -167,11 +165,21 @@ async function transaction<T>(
   }
 }
 
-async function commit(
-  client: PoolClient,
-  mark: TransactionMark | null,
-  value: unknown,
-): Promise<void> {
+/** Two statements in one round trip, which a prepared statement cannot be. */
+async function begin(client: PoolClient): Promise<TransactionMark> {
+  try {
+    const results: unknown = await client.query(`BEGIN; ${transactionMark}`)
+    const [, { rows }] = results as readonly [
+      unknown,
+      { readonly rows: readonly [TransactionMark] },
+    ]
+    return rows[0]
+  } catch (error) {
+    throw statementFailure(error)
+  }
+}
+
+async function commit(client: PoolClient, mark: TransactionMark, value: unknown): Promise<void> {
   try {
     await send(client, raw('COMMIT'))
   } catch (error) {
@@ -191,12 +199,27 @@ async function drive<T>(client: PoolClient, verb: Verb<T>): Promise<T> {
  */
 async function send(client: PoolClient, statement: Sql): Promise<readonly Row[]> {
   try {
-    const { rows } = await client.query<Row>(prepared(statement))
-    return rows
+    const query = prepared(asOneStatement(statement))
+    if (statement.answer === 'values') {
+      const { rows } = await client.query<unknown[]>({ ...query, rowMode: 'array' })
+      return rows as unknown as readonly Row[]
+    }
+    const { rows, rowCount } = await client.query<Row>(query)
+    return statement.answer === 'count' ? [{ changed: rowCount }] : rows
   } catch (error) {
     throw statementFailure(error)
   }
 }
+
+/** The rows of an insert as JSON, so that one prepared statement inserts any number of them. */
+function asOneStatement(statement: Sql): Sql {
+  if (!(statement instanceof InsertRows)) return statement
+  const { head, table, columns, json, rest } = statement
+  return sql`${head} SELECT ${raw(columns.join(', '))} FROM ${rowsFromJson(table, json)} ${rest}`
+}
+
+const rowsFromJson = (table: string, json: string): Sql =>
+  sql`json_populate_recordset(CAST(NULL AS ${raw(table)}), ${json})`
 
 interface Prepared {
   readonly name: string

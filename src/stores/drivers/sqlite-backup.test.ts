@@ -91,6 +91,19 @@ describe('a copy', () => {
   })
 })
 
+test('a store that was moved is refused, and nothing is written', async () => {
+  const db = new DatabaseSync(path)
+  const mark = JSON.stringify({ move: 'm', to: 'postgres://db.test/holdfast', at: 0 })
+  db.prepare("INSERT INTO store_state (key, value) VALUES ('moved_to', ?)").run(mark)
+  db.close()
+  await expect(copyTo('copy.db')).rejects.toMatchObject({
+    code: 'store_moved',
+    message: 'this store was moved to postgres://db.test/holdfast at 1970-01-01T00:00:00.000Z',
+    hint: expect.stringContaining('Set HOLDFAST_DATABASE_URL to that database'),
+  })
+  expect(readdirSync(folder).filter((name) => name.includes('copy'))).toEqual([])
+})
+
 describe('a copy that is started as the database', () => {
   test('records once that it was restored, and the original database does not', async () => {
     const first = openSqlite(

@@ -3,7 +3,8 @@
  *
  * What must hold: the copy shows the database at one moment, and it is complete and checked before
  * it gets its name. A crash leaves at most a draft beside it. One read transaction covers the whole
- * copy, so writers continue, and their writes neither enter the copy nor restart it.
+ * copy, so writers continue, and their writes neither enter the copy nor restart it. A store that
+ * was moved is refused: a backup that runs every night must not save the old file and look fine.
  */
 import {
   closeSync,
@@ -18,9 +19,10 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
-import { SetupError } from '../../errors.ts'
+import { HoldfastError, SetupError } from '../../errors.ts'
 import type { Random } from '../../random.ts'
 import { refuseForeign } from './sqlite-file.ts'
+import { refuseMoved } from './sqlite-schema.ts'
 
 export interface BackupOptions {
   /** Absolute. */
@@ -62,7 +64,7 @@ export async function backupSqlite(path: string, options: BackupOptions): Promis
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
     if (code === 'EEXIST') throw targetExists(target)
-    if (error instanceof SetupError) throw error
+    if (error instanceof HoldfastError) throw error
     throw new SetupError('backup_failed', `${target} was not made: ${(error as Error).message}`, {
       hint: 'Is there room on that disk, and may this user write there?',
       cause: error,
@@ -78,6 +80,7 @@ async function copyMoment(path: string, draft: string, options: BackupOptions): 
     source.exec('BEGIN')
     // The transaction begins with its first statement.
     source.prepare('SELECT count(*) FROM sqlite_schema').get()
+    refuseMoved(source)
     await backup(source, draft, {
       rate: pagesAtOnce,
       progress: ({ totalPages, remainingPages }) => {

@@ -99,7 +99,7 @@ function readAliveAt(db: DatabaseSync): number | null {
 }
 
 /** For a database with any schema, also none. */
-function refuseMoved(db: DatabaseSync): void {
+export function refuseMoved(db: DatabaseSync): void {
   const isNew =
     db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'store_state'").get() === undefined
   if (!isNew) refuseMovedFile(db)()

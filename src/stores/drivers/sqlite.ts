@@ -12,14 +12,15 @@
  *  - If SQLite ends the transaction itself, for example because the disk is full, or if COMMIT
  *    fails, the whole group is rolled back. Every member then runs again alone, from its start.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../../clock.ts'
 import { HoldfastError, StoreUnavailableError } from '../../errors.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import type { Driver, OnRepeat, OnBatch } from '../driver.ts'
 import { driveNow, LostRace } from '../driver.ts'
-import type { Sql, Verb } from '../sql.ts'
+import type { Verb } from '../sql.ts'
 import { raw } from '../sql.ts'
+import { Connection } from './sqlite-connection.ts'
 import { isBusy, mapSqliteError } from './sqlite-errors.ts'
 
 /** Limits how long one group blocks the event loop. */
@@ -163,6 +164,9 @@ export class SqliteDriver implements Driver {
     this.#queue = this.#queue.slice(members.length)
     if (this.#queue.length > 0) this.#planFlush()
     this.#options.onBatch?.('group', members.length)
+    const [first] = members
+    if (first !== undefined && members.length === 1)
+      return answerMember(first, this.#runOnly(first))
     const outcomes = this.#runGroup(members)
     members.forEach((member, i) => answerMember(member, outcomes?.[i] ?? this.#runAlone(member)))
   }
@@ -215,6 +219,23 @@ export class SqliteDriver implements Driver {
     }
   }
 
+  /** Without a savepoint, for which SQLite would copy every page before its first change. */
+  #runOnly(member: Member): MemberOutcome {
+    let isDecided = false
+    try {
+      const value = member.run()
+      isDecided = true
+      this.#writer.exec('COMMIT')
+      return { value }
+    } catch (error) {
+      const isUndone = isDecided || !this.#writer.inTransaction
+      this.#writer.rollback()
+      if (isUndone) return this.#runAlone(member)
+      if (this.#mayRepeat(error, 1)) return this.#runAlone(member, 2)
+      return { error: mapSqliteError(error) }
+    }
+  }
+
   #runInSavepoint(member: Member, tries = 1): MemberOutcome | null {
     this.#writer.exec('SAVEPOINT member')
     try {
@@ -250,46 +271,6 @@ export class SqliteDriver implements Driver {
     return !isHopeless
   }
 }
-
-/** A connection with its prepared statements. */
-class Connection {
-  readonly #db: DatabaseSync
-  readonly #statements = new Map<string, StatementSync>()
-
-  constructor(db: DatabaseSync) {
-    this.#db = db
-  }
-
-  readonly query = (statement: Sql): readonly object[] =>
-    this.#prepare(statement.text).all(...statement.params)
-
-  exec(text: string): void {
-    this.#prepare(text).run()
-  }
-
-  get inTransaction(): boolean {
-    return this.#db.isTransaction
-  }
-
-  rollback(): void {
-    if (this.#db.isTransaction) this.exec('ROLLBACK')
-  }
-
-  #prepare(text: string): StatementSync {
-    let statement = this.#statements.get(text)
-    if (statement === undefined) {
-      statement = this.#db.prepare(plannedOnce(text))
-      this.#statements.set(text, statement)
-    }
-    return statement
-  }
-}
-
-/**
- * SQLite plans a statement anew for every value of a plain `LIMIT ?`, which takes longer than most
- * statements. It does not look into an expression.
- */
-const plannedOnce = (text: string): string => text.replaceAll('LIMIT ?', 'LIMIT (? + 0)')
 
 function answerMember(member: Member, outcomes: MemberOutcome): void {
   if ('error' in outcomes) member.reject(outcomes.error)

@@ -18,6 +18,7 @@
  * What must hold: never can both be opened (see `marks`), and the source has not changed between
  * the comparison and its mark.
  */
+import { refuseForeign } from '../drivers/foreign-tables.ts'
 import type { PostgresDriver } from '../drivers/postgres.ts'
 import { loadMigrations, missingMigrations } from '../migrations.ts'
 import { openPostgresDriver } from '../open-postgres.ts'
@@ -25,7 +26,13 @@ import { planCopy } from './copy-plan.ts'
 import { StoreCopy } from './copy-store.ts'
 import type { MovedFrom, MoveRecord } from './marks.ts'
 import type { MoveAnswer, MoveOptions } from './move-terms.ts'
-import { olderFile, refuseFilled, refuseOtherMove, refuseOtherSchema } from './refuse-target.ts'
+import {
+  olderFile,
+  refuseExec,
+  refuseFilled,
+  refuseOtherMove,
+  refuseOtherSchema,
+} from './refuse-target.ts'
 import { MoveSource } from './source.ts'
 import { lockTarget } from './target-lock.ts'
 import { lookAtTarget, targetColumns, type TargetLook } from './target-look.ts'
@@ -35,6 +42,7 @@ export async function moveStore(options: MoveOptions): Promise<MoveAnswer> {
   const unlock = await lockTarget(options.url)
   try {
     const look = await withTarget(options, 'never', (driver) => driver.read(lookAtTarget))
+    refuseForeign(look.foreign)
     // Throws if a newer program has migrated it.
     missingMigrations(loadMigrations('postgres'), look.applied)
     if (look.record === null && look.movedFrom === null) refuseFilled(look)
@@ -57,6 +65,7 @@ async function moveFrozen(
   options: MoveOptions,
 ): Promise<MoveAnswer> {
   const { record, movedFrom } = look
+  refuseExec(source, options.path)
   if (movedFrom?.source === source.storeId) throw olderFile(movedFrom)
   if (record === null) refuseFilled(look)
   else refuseOtherMove(record, source)

@@ -1,4 +1,4 @@
-/** Why a store is not moved into a database, and what to do instead. */
+/** Why a store is not moved now, or not into this database, and what to do instead. */
 import { SetupError } from '../../errors.ts'
 import { loadMigrations } from '../migrations.ts'
 import type { MovedFrom, MoveRecord } from './marks.ts'
@@ -22,6 +22,27 @@ export function olderFile({ at }: MovedFrom): SetupError {
     `the target already holds this store: it was moved there at ${when}`,
     { hint: 'This file is an older copy of it. Use the target: set HOLDFAST_DATABASE_URL to it.' },
   )
+}
+
+const namedMax = 5
+
+/**
+ * An `exec` that works directly on the file uses it as a server does. After the move its result
+ * would be refused, and its work would be done again.
+ */
+export function refuseExec(source: MoveSource, path: string): void {
+  const runs = source.runsOfExec()
+  const last = runs.at(-1)
+  if (last === undefined) return
+  const named = runs.map(({ id, type, subject }) => `${id} (${type} of ${subject})`)
+  const more = named.length > namedMax ? [`and ${named.length - namedMax} more`] : []
+  const list = [...named.slice(0, namedMax), ...more].join(', ')
+  const until = new Date(last.leaseEndsAt).toISOString()
+  throw new SetupError('store_in_use', `holdfast exec works on ${path}: ${list}`, {
+    hint:
+      'Wait until it has ended, or stop it, and move then. If its process is gone, wait until ' +
+      `its lease has ended, at the latest until ${until}.`,
+  })
 }
 
 export function refuseOtherMove(record: MoveRecord, source: MoveSource): void {

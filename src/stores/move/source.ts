@@ -8,6 +8,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../../clock.ts'
+import { execActor } from '../../domain/audit.ts'
 import type { ConflictError } from '../../errors.ts'
 import { SetupError } from '../../errors.ts'
 import type { Random } from '../../random.ts'
@@ -28,6 +29,14 @@ export interface SourceRow {
   readonly values: readonly Value[]
   /** How many of them had characters that PostgreSQL cannot store. */
   readonly replaced: number
+}
+
+/** A run that an `exec` holds which works directly on the file. */
+export interface ExecRun {
+  readonly id: string
+  readonly type: string
+  readonly subject: string
+  readonly leaseEndsAt: number
 }
 
 /** What has to be the same when a move is continued. */
@@ -94,6 +103,24 @@ export class MoveSource {
     } catch (error) {
       throw mapSqliteError(error)
     }
+  }
+
+  /** A run's fence is the audit row of its newest holder. */
+  runsOfExec(): readonly ExecRun[] {
+    const rows = this.#db
+      .prepare(
+        `SELECT run.id, run.type, run.subject, run.repo, run.pr, run.lease_expires_at AS ends
+        FROM run JOIN audit ON audit.id = run.fence
+        WHERE run.state = 'running' AND run.lease_expires_at > ? AND audit.actor = ?
+        ORDER BY run.lease_expires_at, run.id`,
+      )
+      .all(this.#clock.wallMs(), execActor)
+    return rows.map(({ id, type, subject, repo, pr, ends }) => ({
+      id: String(id),
+      type: String(type),
+      subject: pr === null ? String(subject) : `${String(repo)}#${String(pr)}`,
+      leaseEndsAt: Number(ends),
+    }))
   }
 
   columns(): readonly SourceColumn[] {

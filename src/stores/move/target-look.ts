@@ -1,5 +1,6 @@
 /** What is in the database that a store is to be moved into. Reads only. */
 import { createHash } from 'node:crypto'
+import { selectForeign } from '../drivers/foreign-tables.ts'
 import type { Verb } from '../sql.ts'
 import { raw, sql } from '../sql.ts'
 import { otherTables, type TargetColumn } from './copy-plan.ts'
@@ -8,6 +9,8 @@ import type { MovedFrom, MoveRecord } from './marks.ts'
 export interface TargetLook {
   /** The tables in our schema. */
   readonly tables: readonly string[]
+  /** What is there although none of our tables is. */
+  readonly foreign: readonly string[]
   readonly applied: readonly number[]
   readonly record: MoveRecord | null
   readonly movedFrom: MovedFrom | null
@@ -17,10 +20,11 @@ export interface TargetLook {
 
 /** Works with any schema, also with none. */
 export function* lookAtTarget(): Verb<TargetLook> {
+  const foreign = (yield raw(selectForeign)).map(({ name }) => String(name))
   const found = yield raw(
     `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'holdfast' ORDER BY 1`,
   )
-  const tables = found.map(({ name }) => String(name))
+  const tables = foreign.length > 0 ? [] : found.map(({ name }) => String(name))
   const applied = tables.includes('migration')
     ? (yield raw('SELECT version FROM migration')).map(({ version }) => Number(version))
     : []
@@ -29,6 +33,7 @@ export function* lookAtTarget(): Verb<TargetLook> {
   states.delete('move')
   return {
     tables,
+    foreign,
     applied,
     record: record === undefined ? null : (JSON.parse(record) as MoveRecord),
     movedFrom: movedFrom === undefined ? null : (JSON.parse(movedFrom) as MovedFrom),

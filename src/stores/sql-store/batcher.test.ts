@@ -55,6 +55,7 @@ const answerOf = ({ actor }: Claim): ClaimAnswer => ({
   supersededKeys: [],
   supersededRunIds: [],
   lease: null,
+  taken: null,
   unclear: false,
   decisionId: 1,
 })

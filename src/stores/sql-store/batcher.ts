@@ -16,7 +16,7 @@
 import { StoreContendedError, StoreUnavailableError } from '../../errors.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import { Fifo } from './fifo.ts'
-import type { Lane } from './lane.ts'
+import { laneOrder, type Lane, type LanePlace } from './lane.ts'
 import { wholePieces } from '../sql.ts'
 
 /** `deferred`: another request of this batch conflicts with it; ask again in the next batch. */
@@ -46,6 +46,8 @@ export interface BatcherOptions<Request, Answer> {
   readonly gatherTurns?: number
   /** Shared with others, whose transactions are not under way at the same time. */
   readonly lane?: Lane | undefined
+  /** Where these requests come in the life of a run. */
+  readonly lanePlace?: LanePlace
   /** If nobody waits for the answer: let other work go first and collect more requests. */
   readonly linger?: Linger
 }
@@ -101,31 +103,23 @@ export class Batcher<Request, Answer extends object> {
     for (const release of this.#drainers.splice(0)) release()
   }
 
-  readonly #planAgain = (): void => this.#plan()
-
   #plan(): void {
     const { underWayMax, linger, gatherTurns, scheduler, lane } = this.#options
     if (this.#planned || this.#underWay >= underWayMax || this.#waiting === 0) return
-    if (lane?.isFree === false) {
-      lane.whenFree(this.#planAgain)
-      return
-    }
     this.#planned = true
-    const leave = (): void => {
-      this.#planned = false
-      if (lane?.isFree === false) {
-        lane.whenFree(this.#planAgain)
-        return
-      }
-      const batch = this.#takeBatch()
-      // Every request waits for one under way; when that returns, it plans again.
-      if (batch.length === 0) return
-      void this.#send(batch)
-      this.#plan()
-    }
-    if (linger !== undefined) this.#lingerOn(linger, leave, 1)
-    else if (gatherTurns === undefined) scheduler.soon(leave)
-    else this.#gather(leave, this.#waiting, gatherTurns)
+    if (lane !== undefined) lane.wait(this.#options.lanePlace ?? laneOrder.begin, this.#leaveNow)
+    else if (linger !== undefined) this.#lingerOn(linger, this.#leaveNow, 1)
+    else if (gatherTurns === undefined) scheduler.soon(this.#leaveNow)
+    else this.#gather(this.#leaveNow, this.#waiting, gatherTurns)
+  }
+
+  readonly #leaveNow = (): void => {
+    this.#planned = false
+    const batch = this.#takeBatch()
+    // Every request waits for one under way; when that returns, it plans again.
+    if (batch.length === 0) return
+    void this.#send(batch)
+    this.#plan()
   }
 
   /** Waits as long as every turn of the event loop brings more requests. */

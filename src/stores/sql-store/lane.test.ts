@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest'
 import { systemScheduler } from '../../scheduler.ts'
-import { Lane } from './lane.ts'
+import { Lane, laneOrder } from './lane.ts'
 
 function laneWithTimers() {
   const timers = new Set<() => void>()
@@ -39,7 +39,7 @@ it('one begins after the other has ended, in the order of arrival', async () => 
   const { lane, timers } = laneWithTimers()
   const log: string[] = []
   const [a, b, c] = [gate(log, 'a'), gate(log, 'b'), gate(log, 'c')]
-  const all = [a, b, c].map(({ work }) => lane.run(work))
+  const all = [a, b, c].map(({ work }) => lane.run(laneOrder.work, work))
   b.open()
   c.open()
   a.open()
@@ -51,7 +51,9 @@ it('one begins after the other has ended, in the order of arrival', async () => 
 
 it('one that fails leaves the lane', async () => {
   const { lane } = laneWithTimers()
-  await expect(lane.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  await expect(lane.run(laneOrder.work, () => Promise.reject(new Error('no')))).rejects.toThrow(
+    'no',
+  )
   expect(lane.isFree).toBe(true)
 })
 
@@ -59,10 +61,11 @@ it('the next one begins beside one that is slow, which then frees nothing', asyn
   const { lane, fire } = laneWithTimers()
   const log: string[] = []
   const [slow, next] = [gate(log, 'slow'), gate(log, 'next')]
-  const first = lane.run(slow.work)
-  const second = lane.run(next.work)
+  const first = lane.run(laneOrder.work, slow.work)
+  const second = lane.run(laneOrder.work, next.work)
+  await expect.poll(() => log).toEqual(['slow begins'])
   fire()
-  while (log.length < 2) await Promise.resolve()
+  await expect.poll(() => log.length).toBe(2)
   expect(log).toEqual(['slow begins', 'next begins'])
   slow.open()
   await first
@@ -70,4 +73,42 @@ it('the next one begins beside one that is slow, which then frees nothing', asyn
   next.open()
   await second
   expect(lane.isFree).toBe(true)
+})
+
+it('of those that wait, what comes first in the life of a run goes first', async () => {
+  const { lane } = laneWithTimers()
+  const log: string[] = []
+  const [busy, end, work, begin] = ['busy', 'end', 'work', 'begin'].map((name) => gate(log, name))
+  const all = [lane.run(laneOrder.end, busy!.work)]
+  await expect.poll(() => log).toEqual(['busy begins'])
+  all.push(lane.run(laneOrder.end, end!.work))
+  all.push(lane.run(laneOrder.work, work!.work))
+  all.push(lane.run(laneOrder.begin, begin!.work))
+  for (const one of [busy, end, work, begin]) one!.open()
+  await Promise.all(all)
+  const order = log.filter((line) => line.endsWith('begins'))
+  expect(order).toEqual(['busy begins', 'begin begins', 'work begins', 'end begins'])
+})
+
+it('one that waits is not passed over for ever', async () => {
+  const { lane } = laneWithTimers()
+  const ended = new AbortController()
+  let passed = 0
+  const pass = (): Promise<void> => {
+    passed++
+    return Promise.resolve()
+  }
+  const others = (async () => {
+    // There is always another one that has come earlier in the life of its run.
+    while (!ended.signal.aborted) {
+      await Promise.all([lane.run(laneOrder.begin, pass), lane.run(laneOrder.begin, pass)])
+    }
+  })()
+  await lane.run(laneOrder.end, () => {
+    ended.abort()
+    return Promise.resolve()
+  })
+  expect(passed).toBeGreaterThan(0)
+  expect(passed).toBeLessThan(10)
+  await others
 })

@@ -7,7 +7,7 @@ import type { Run } from '../../domain/run.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import type * as port from '../../store.ts'
 import { Batcher } from './batcher.ts'
-import { Lane } from './lane.ts'
+import { Lane, laneOrder } from './lane.ts'
 import type { OnBatch } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { claimRuns, subjectOf } from '../verbs/runs/claim-runs.ts'
@@ -52,6 +52,7 @@ export class SqlBatches {
         this.#run(claims, isAlone && subjectOf, () => claimRuns(context, claims)),
       keyOf: subjectOf,
       lane,
+      lanePlace: laneOrder.begin,
       ...batches,
       evenSizes: false,
       batchMax: 64,
@@ -61,6 +62,7 @@ export class SqlBatches {
         this.#run(requests, isAlone && runOf, () => actOnSteps(context, requests)),
       keyOf: stepMapKey,
       lane,
+      lanePlace: laneOrder.work,
       ...batches,
       evenSizes: false,
       // A run sends the result of one step together with the start of the next.
@@ -71,6 +73,7 @@ export class SqlBatches {
         this.#run(requests, isAlone && runOf, () => completeRuns(context, requests)),
       keyOf: runOf,
       lane,
+      lanePlace: laneOrder.end,
       ...batches,
       evenSizes: false,
       batchMax: 64,

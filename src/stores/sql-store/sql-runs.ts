@@ -29,6 +29,7 @@ import {
 } from '../verbs/runs/list-runs.ts'
 import { noteCommandEnd } from '../verbs/runs/note-command-end.ts'
 import { reportStatus } from '../verbs/runs/report-status.ts'
+import { laneOrder } from './lane.ts'
 import type { SqlBatches } from './sql-batches.ts'
 import type { VerbRunner } from './verb-runner.ts'
 
@@ -79,7 +80,7 @@ export class SqlRuns implements port.RunStore {
     const lease = (): Promise<readonly port.LeaseAnswer[]> =>
       this.#runner.transact(() => leaseMany(this.#context, request))
     const { lane } = this.#batches
-    return lane === undefined ? lease() : lane.run(lease)
+    return lane === undefined ? lease() : lane.run(laneOrder.begin, lease)
   }
 
   async takeOverExecutors(): Promise<readonly Run[]> {
@@ -108,10 +109,10 @@ export class SqlRuns implements port.RunStore {
 
   availableTypes(
     types: readonly string[],
-    any: boolean,
+    allBut: readonly string[] | null,
     repositories: readonly RepositoryLimit[] | null,
   ): Promise<readonly string[]> {
-    return this.#runner.read(() => availableTypes(types, any, repositories))
+    return this.#runner.read(() => availableTypes(types, allBut, repositories))
   }
 
   release(request: port.HolderRequest, idempotencyKey: port.IdempotencyKey | null): Promise<Run> {

@@ -2,7 +2,7 @@
 import type { PublishingRules } from '../../domain/outbox/schedule.ts'
 import { knownChannels, type ChannelDeclaration } from '../../domain/outbox/channel-declaration.ts'
 import { defaultPublishing } from '../../domain/outbox/schedule.ts'
-import { makeId } from '../../ids.ts'
+import { GrowingIds } from '../../ids.ts'
 import type { Random } from '../../random.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import type { Store } from '../../store.ts'
@@ -92,12 +92,13 @@ function contextOf(
   presence: Presence,
   { random, publishing, channels }: SqlStoreOptions,
 ): VerbContext {
+  const ids = new GrowingIds(random)
   return {
     dialect: driver.dialect,
     now: () => driver.now(),
     moment: () => presence.moment(),
     restoredAt: () => presence.restoredAt,
-    newId: (prefix) => makeId(prefix, driver.now(), random),
+    newId: (prefix) => ids.next(prefix, driver.now()),
     jitter: () => random.below(1000) / 1000,
     publishing: publishing ?? defaultPublishing,
     channels: knownChannels(channels),

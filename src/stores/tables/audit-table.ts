@@ -3,7 +3,7 @@ import type { AuditDraft, AuditRow, AuditType } from '../../domain/audit.ts'
 import type { ClaimReason } from '../../domain/claim.ts'
 import { LostRace } from '../driver.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
-import { inPieces, join, padded, sql, tuples } from '../sql.ts'
+import { InsertRows, join, padded, raw, sql } from '../sql.ts'
 
 /** The audit rows of one decision, in order. */
 export interface Decision {
@@ -69,6 +69,11 @@ export function* insertAudit(draft: AuditDraft, causeId: number | null, now: num
   return id
 }
 
+const columns = [
+  ...['at', 'cause_id', 'type', 'actor', 'run_id'],
+  ...['inbox_id', 'delivery_id', 'refused', 'data'],
+]
+
 interface RowToInsert {
   readonly draft: AuditDraft
   readonly causeId: number | null
@@ -87,15 +92,10 @@ function* insertRows(drafts: readonly RowToInsert[], now: number): Verb<number[]
     draft.refused ?? null,
     JSON.stringify(draft.data),
   ])
-  const ids: number[] = []
-  for (const piece of inPieces(rows)) {
-    const inserted = yield sql`INSERT INTO audit
-      (at, cause_id, type, actor, run_id, inbox_id, delivery_id, refused, data)
-      VALUES ${tuples(piece)} RETURNING id`
-    ids.push(...inserted.map((row) => Number(row['id'])))
-  }
-  // Ids are given in the order of the VALUES; RETURNING does not promise to keep that order.
-  return ids.toSorted((a, b) => a - b)
+  if (rows.length === 0) return []
+  const inserted = yield new InsertRows({ table: 'audit', columns }, rows, raw('RETURNING id'))
+  // Ids are given in the order of the rows; RETURNING does not promise to keep that order.
+  return inserted.map((row) => Number(row['id'])).toSorted((a, b) => a - b)
 }
 
 /** The reason in the audit row of a claim. */

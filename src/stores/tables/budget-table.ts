@@ -7,6 +7,7 @@ import { join, padded, sql } from '../sql.ts'
 import { table } from './table.ts'
 
 const budget = table<Budget>(
+  'budget',
   [
     'identity',
     'rev',
@@ -24,14 +25,20 @@ const budget = table<Budget>(
   { json: ['seconds', 'minutes'] },
 )
 
-const pace = table<Pace>(['identity', 'lastWriteAt', 'writesFrom', 'progressFrom', 'furtherFrom'])
+const pace = table<Pace>('budget', [
+  'identity',
+  'lastWriteAt',
+  'writesFrom',
+  'progressFrom',
+  'furtherFrom',
+])
 
 export function* lockBudget(identity: string, now: number): Verb<Budget> {
   const fresh = newBudget(identity, now)
-  const [row] = yield sql`INSERT INTO budget (${budget.columns})
+  const [locked] = yield* budget.read(sql`INSERT INTO budget (${budget.columns})
     VALUES (${join(budget.encode(fresh))})
-    ON CONFLICT (identity) DO UPDATE SET rev = budget.rev + 1 RETURNING ${budget.columns}`
-  return row === undefined ? fresh : budget.decode(row)
+    ON CONFLICT (identity) DO UPDATE SET rev = budget.rev + 1 RETURNING ${budget.columns}`)
+  return locked ?? fresh
 }
 
 /** Only for a budget that this transaction has locked. */
@@ -42,9 +49,8 @@ export function* writeBudget(item: Budget): Verb<void> {
 
 /** Sorted by name. If there are too many: blocked ones first, then those that wrote last. */
 export function* selectBudgets(): Verb<Budget[]> {
-  const rows = yield sql`SELECT ${budget.columns} FROM budget
-    ORDER BY (blocked_until IS NULL), updated_at DESC LIMIT 1000`
-  const budgets = rows.map((row) => budget.decode(row))
+  const budgets = yield* budget.read(sql`SELECT ${budget.columns} FROM budget
+    ORDER BY (blocked_until IS NULL), updated_at DESC LIMIT 1000`)
   return budgets.toSorted((a, b) => (a.identity < b.identity ? -1 : 1))
 }
 
@@ -55,9 +61,9 @@ export function* isKnownIdentity(identity: string): Verb<boolean> {
 
 export function* selectPaces(identities: readonly string[]): Verb<Map<string, Pace>> {
   if (identities.length === 0) return new Map()
-  const rows = yield sql`SELECT ${pace.columns} FROM budget
-    WHERE identity IN (${join(padded(identities))})`
-  return new Map(rows.map((row) => pace.decode(row)).map((each) => [each.identity, each]))
+  const paces = yield* pace.read(sql`SELECT ${pace.columns} FROM budget
+    WHERE identity IN (${join(padded(identities))})`)
+  return new Map(paces.map((each) => [each.identity, each]))
 }
 
 export function* blockedUntil(identity: string): Verb<number | null> {

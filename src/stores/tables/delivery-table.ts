@@ -4,10 +4,11 @@ import type { QueueHead } from '../../domain/outbox/queue.ts'
 import { priorities, withQueueFields } from '../../domain/outbox/queue.ts'
 import { LostRace, type RowsFromJson } from '../driver.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
-import { inPieces, join, padded, sql, tuples } from '../sql.ts'
+import { countChanged, inPieces, join, padded, raw, sql } from '../sql.ts'
 import { table } from './table.ts'
 
 const delivery = table<Delivery>(
+  'delivery',
   [
     'id',
     'rev',
@@ -62,12 +63,11 @@ const delivery = table<Delivery>(
   {
     flags: ['final', 'announces'],
     json: ['protocol'],
-    // They have indexes, and change only if another run takes the target over, or in a merge.
-    rare: ['kind', 'channel', 'target', 'name', 'runId', 'subjectId', 'repositoryId', 'round'],
   },
 )
 
 const attempt = table<DeliveryAttempt>(
+  'delivery_attempt',
   [
     'id',
     'deliveryId',
@@ -109,6 +109,7 @@ export type DeliveryOutline = Pick<
 >
 
 const outline = table<DeliveryOutline>(
+  'delivery',
   [
     'id',
     'runId',
@@ -129,16 +130,14 @@ const outline = table<DeliveryOutline>(
   { flags: ['final'] },
 )
 
-const head = table<QueueHead>(['id', 'queue', 'priority', 'waitsSince', 'dueAt'])
+const head = table<QueueHead>('delivery', ['id', 'queue', 'priority', 'waitsSince', 'dueAt'])
 
 export function* selectDeliveries(rest: Sql): Verb<Delivery[]> {
-  const rows = yield sql`SELECT ${delivery.columns} FROM delivery WHERE ${rest}`
-  return rows.map((row) => delivery.decode(row))
+  return yield* delivery.read(sql`SELECT ${delivery.columns} FROM delivery WHERE ${rest}`)
 }
 
 export function* selectOutlines(rest: Sql): Verb<DeliveryOutline[]> {
-  const rows = yield sql`SELECT ${outline.columns} FROM delivery WHERE ${rest}`
-  return rows.map((row) => outline.decode(row))
+  return yield* outline.read(sql`SELECT ${outline.columns} FROM delivery WHERE ${rest}`)
 }
 
 const smallBytesMax = 4096
@@ -246,9 +245,9 @@ export function* lastTurnOf(runId: string, queue: string): Verb<number | null> {
 
 /** The next delivery of a priority. */
 export function* firstInQueue(queue: string, priority: number): Verb<QueueHead | null> {
-  const [row] = yield sql`SELECT id, queue, priority, waits_since, due_at FROM delivery
-    WHERE queue = ${queue} AND priority = ${priority} ORDER BY turn, waits_since LIMIT 1`
-  return row === undefined ? null : head.decode(row)
+  const [first] = yield* head.read(sql`SELECT ${head.columns} FROM delivery
+    WHERE queue = ${queue} AND priority = ${priority} ORDER BY turn, waits_since LIMIT 1`)
+  return first ?? null
 }
 
 /**
@@ -256,7 +255,7 @@ export function* firstInQueue(queue: string, priority: number): Verb<QueueHead |
  * to queue, so the length of a queue does not matter.
  */
 export function* selectQueueHeads(): Verb<QueueHead[]> {
-  const rows = yield sql`WITH RECURSIVE queues (name) AS (
+  return yield* head.read(sql`WITH RECURSIVE queues (name) AS (
       SELECT (SELECT queue FROM delivery WHERE queue IS NOT NULL ORDER BY queue LIMIT 1)
       UNION ALL
       SELECT (SELECT queue FROM delivery
@@ -272,8 +271,7 @@ export function* selectQueueHeads(): Verb<QueueHead[]> {
     JOIN delivery ON delivery.id = (SELECT id FROM delivery AS first
       WHERE first.queue = queues.name AND first.priority = kinds.priority
       ORDER BY first.turn, first.waits_since LIMIT 1)
-    WHERE queues.name IS NOT NULL`
-  return rows.map((row) => head.decode(row))
+    WHERE queues.name IS NOT NULL`)
 }
 
 /** A run has few deliveries in queues. */
@@ -281,11 +279,11 @@ const headsOfRunMax = 500
 
 /** The same for the deliveries of one run, as if no other run had any. */
 export function* selectQueueHeadsOf(runId: string): Verb<QueueHead[]> {
-  const rows = yield sql`SELECT id, queue, priority, waits_since, due_at FROM delivery
+  const inOrder = yield* head.read(sql`SELECT ${head.columns} FROM delivery
     WHERE run_id = ${runId} AND queue IS NOT NULL
-    ORDER BY turn, waits_since LIMIT ${headsOfRunMax}`
+    ORDER BY turn, waits_since LIMIT ${headsOfRunMax}`)
   const heads = new Map<string, QueueHead>()
-  for (const one of rows.map((row) => head.decode(row))) {
+  for (const one of inOrder) {
     const place = `${one.queue} ${one.priority}`
     if (!heads.has(place)) heads.set(place, one)
   }
@@ -312,31 +310,33 @@ export function* selectDueTimes(): Verb<number[]> {
 
 /**
  * Writes deliveries, existing rows first. If a row changed since it was read, or another
- * transaction created the target meanwhile, the race is lost.
+ * transaction created the target meanwhile, the race is lost. `was`: as they were read; then only
+ * what differs is written.
  */
 export function* writeDeliveries(
   deliveries: readonly Delivery[],
+  was: readonly Delivery[],
   rowsFromJson: RowsFromJson | null,
 ): Verb<Delivery[]> {
   const raised = deliveries.map((item) => ({ ...withQueueFields(item), rev: item.rev + 1 }))
   const existing = raised.filter(({ rev }) => rev > 1)
   if (rowsFromJson !== null && existing.length > 1) yield* updateDeliveries(existing, rowsFromJson)
-  else for (const item of existing) yield* updateDelivery(item)
-  for (const piece of inPieces(raised.filter(({ rev }) => rev === 1))) {
-    const rows = tuples(piece.map((item) => delivery.encode(item)))
-    const made = yield sql`INSERT INTO delivery (${delivery.columns}) VALUES ${rows}
-      ON CONFLICT (target) DO NOTHING RETURNING id`
-    if (made.length < piece.length) throw new LostRace('a target was taken meanwhile')
+  else {
+    const before = new Map(was.map((item) => [item.id, item]))
+    for (const item of existing) yield* updateDelivery(item, before.get(item.id))
   }
+  const fresh = raised.filter(({ rev }) => rev === 1)
+  if (fresh.length === 0) return raised
+  const made = yield delivery.insert(fresh, raw('ON CONFLICT (target) DO NOTHING RETURNING id'))
+  if (made.length < fresh.length) throw new LostRace('a target was taken meanwhile')
   return raised
 }
 
-function* updateDelivery(item: Delivery): Verb<void> {
-  const [written] = yield sql`UPDATE delivery SET ${delivery.assign(item)}
-    WHERE id = ${item.id} AND rev = ${item.rev - 1} RETURNING ${delivery.rareColumns}`
-  if (written === undefined) throw new LostRace('a delivery changed since it was read')
-  const rest = delivery.assignRare(item, written)
-  if (rest !== null) yield sql`UPDATE delivery SET ${rest} WHERE id = ${item.id}`
+function* updateDelivery(item: Delivery, was: Delivery | undefined): Verb<void> {
+  const known = was?.rev === item.rev - 1 ? was : undefined
+  const written = yield* countChanged(sql`UPDATE delivery SET ${delivery.assign(item, known)}
+    WHERE id = ${item.id} AND rev = ${item.rev - 1}`)
+  if (written === 0) throw new LostRace('a delivery changed since it was read')
 }
 
 function* updateDeliveries(items: readonly Delivery[], rowsFromJson: RowsFromJson): Verb<void> {
@@ -347,8 +347,7 @@ function* updateDeliveries(items: readonly Delivery[], rowsFromJson: RowsFromJso
 }
 
 export function* selectAttempts(rest: Sql): Verb<DeliveryAttempt[]> {
-  const rows = yield sql`SELECT ${attempt.columns} FROM delivery_attempt WHERE ${rest}`
-  return rows.map((row) => attempt.decode(row))
+  return yield* attempt.read(sql`SELECT ${attempt.columns} FROM delivery_attempt WHERE ${rest}`)
 }
 
 export function* insertAttempt(item: DeliveryAttempt): Verb<void> {

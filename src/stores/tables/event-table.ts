@@ -1,6 +1,6 @@
 /** Table `subject_event`: the webhooks that were already decided for a subject. */
 import type { Verb } from '../sql.ts'
-import { inPieces, padded, sql, tuples } from '../sql.ts'
+import { InsertRows, padded, raw, sql, tuples } from '../sql.ts'
 
 interface SubjectEvent {
   readonly subjectId: string
@@ -17,9 +17,10 @@ export function* seenEvents(events: readonly SubjectEvent[]): Verb<Set<string>> 
 }
 
 export function* insertEvents(events: readonly SubjectEvent[], now: number): Verb<void> {
-  for (const piece of inPieces(events)) {
-    const rows = tuples(piece.map(({ subjectId, webhookId }) => [subjectId, webhookId, now]))
-    yield sql`INSERT INTO subject_event (subject_id, webhook_id, at) VALUES ${rows}
-      ON CONFLICT (subject_id, webhook_id) DO NOTHING`
-  }
+  if (events.length === 0) return
+  yield new InsertRows(
+    { table: 'subject_event', columns: ['subject_id', 'webhook_id', 'at'] },
+    events.map(({ subjectId, webhookId }) => [subjectId, webhookId, now]),
+    raw('ON CONFLICT (subject_id, webhook_id) DO NOTHING'),
+  )
 }

@@ -10,13 +10,14 @@ import {
 } from '../../domain/inbox.ts'
 import type { LaneEventFilter } from '../../store/catch-up-store.ts'
 import type { InboxBacklog, NewWebhook, WebhookBody } from '../../store.ts'
-import type { Param, Row, Sql, Verb } from '../sql.ts'
-import { inPieces, join, padded, raw, sql, tuples } from '../sql.ts'
+import type { Param, Sql, Verb } from '../sql.ts'
+import { inPieces, join, padded, raw, selectValues, sql, tuples } from '../sql.ts'
 import { table } from './table.ts'
 
 type StoredEntry = Omit<InboxEntry, 'outcomes'> & { readonly outcomes: string }
 
 const inbox = table<StoredEntry>(
+  'inbox',
   [
     'arrival',
     'id',
@@ -45,8 +46,8 @@ const inbox = table<StoredEntry>(
   { flags: ['needsLook'] },
 )
 
-export function decodeEntry(row: Row): InboxEntry {
-  const stored = inbox.decode(row)
+function decodeEntry(values: readonly unknown[]): InboxEntry {
+  const stored = inbox.decode(values)
   return { ...stored, outcomes: JSON.parse(stored.outcomes) as readonly TypeOutcome[] }
 }
 
@@ -117,7 +118,7 @@ export function* insertBodies(
 }
 
 export function* selectEntries(where: Sql): Verb<InboxEntry[]> {
-  const rows = yield sql`SELECT ${inbox.columns} FROM inbox WHERE ${where}`
+  const rows = yield* selectValues(sql`SELECT ${inbox.columns} FROM inbox WHERE ${where}`)
   return rows.map(decodeEntry)
 }
 
@@ -143,9 +144,9 @@ export function* knownWebhooks(webhookIds: readonly string[]): Verb<Set<string>>
 /** Answers the entry that has each key. */
 export function* entriesByEvent(keys: readonly string[]): Verb<Map<string, InboxEntry>> {
   if (keys.length === 0) return new Map()
-  const rows = yield sql`SELECT event_key, ${inbox.columns} FROM inbox
-    WHERE event_key IN (${join(padded(keys))})`
-  return new Map(rows.map((row) => [row['event_key'] as string, decodeEntry(row)]))
+  const rows = yield* selectValues(sql`SELECT ${inbox.columns}, event_key FROM inbox
+    WHERE event_key IN (${join(padded(keys))})`)
+  return new Map(rows.map((row) => [row.at(-1) as string, decodeEntry(row)]))
 }
 
 /** Whether another event of its pull request came after this one. */
@@ -177,11 +178,11 @@ export interface WaitingEntry {
 
 /** Locks the entries that still wait; skips those that another process has locked. */
 export function* lockWaiting(ids: readonly string[], lockFree: Sql): Verb<WaitingEntry[]> {
-  const rows = yield sql`SELECT ${inbox.columns},
+  const rows = yield* selectValues(sql`SELECT ${inbox.columns},
       CASE WHEN ${earlierWaits} THEN 1 ELSE 0 END AS behind
     FROM inbox WHERE id IN (${join(padded(ids))}) AND due_at IS NOT NULL
-    ORDER BY arrival ${lockFree}`
-  return rows.map((row) => ({ entry: decodeEntry(row), behind: Number(row['behind']) === 1 }))
+    ORDER BY arrival ${lockFree}`)
+  return rows.map((row) => ({ entry: decodeEntry(row), behind: Number(row.at(-1)) === 1 }))
 }
 
 /**

@@ -1,11 +1,13 @@
-/** Table `run`. Every write is of whole rows, and checks and raises `rev`. */
+/** Table `run`. Every write checks and raises `rev`. */
+import { readPullRequestKey } from '../../domain/pair.ts'
 import type { Run } from '../../domain/run.ts'
 import { LostRace, type RowsFromJson } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
-import { inPieces, join, padded, raw, sql, tuples } from '../sql.ts'
+import { countChanged, join, padded, raw, sql, tuples } from '../sql.ts'
 import { table } from './table.ts'
 
 const run = table<Run>(
+  'run',
   [
     'id',
     'rev',
@@ -73,11 +75,6 @@ const run = table<Run>(
   {
     flags: ['rerunWanted', 'asked'],
     json: ['reports'],
-    // They have indexes, and change only in a merge or with a new claim.
-    rare: [
-      ...(['type', 'subjectId', 'scope', 'key', 'pair', 'pr', 'headSha', 'onNewer'] as const),
-      'claimFence',
-    ],
   },
 )
 
@@ -88,8 +85,7 @@ export const isActive = raw(`state IN ('pending', 'running', 'waiting')`)
 export const isAhead = raw(`(state IN ('running', 'waiting') OR available_at IS NOT NULL)`)
 
 export function* selectRuns(where: Sql): Verb<Run[]> {
-  const rows = yield sql`SELECT ${run.columns} FROM run WHERE ${where}`
-  return rows.map((row) => run.decode(row))
+  return yield* run.read(sql`SELECT ${run.columns} FROM run WHERE ${where}`)
 }
 
 export function* selectRun(id: string): Verb<Run | null> {
@@ -101,6 +97,13 @@ export function* selectRunsById(ids: readonly string[]): Verb<Map<string, Run>> 
   if (ids.length === 0) return new Map()
   const found = yield* selectRuns(sql`id IN (${join(padded(ids))})`)
   return new Map(found.map((item) => [item.id, item]))
+}
+
+/** The subjects of these runs, in no order. */
+export function* selectSubjectIds(ids: readonly string[]): Verb<string[]> {
+  if (ids.length === 0) return []
+  const rows = yield sql`SELECT subject_id FROM run WHERE id IN (${join(padded(ids))})`
+  return rows.map((row) => row['subject_id'] as string)
 }
 
 /** The first active run of each subject, by subject. The length of a queue costs nothing. */
@@ -140,7 +143,7 @@ const holdFields = [
   'tokenUntil',
   'supersededBy',
 ] as const
-const hold = table<RunHold>(holdFields)
+const hold = table<RunHold>('run', holdFields)
 
 /** Nobody else can change them before this transaction ends. Sorted, as every lock of many. */
 export function* selectHoldsUnchanged(
@@ -148,15 +151,17 @@ export function* selectHoldsUnchanged(
   keepUnchanged: Sql,
 ): Verb<Map<string, RunHold>> {
   const sorted = [...new Set(ids)].toSorted()
-  const rows = yield sql`SELECT ${hold.columns} FROM run WHERE id IN (${join(padded(sorted))})
-    ORDER BY id ${keepUnchanged}`
-  return new Map(rows.map((row) => [row['id'] as string, hold.decode(row)]))
+  const found =
+    yield* hold.read(sql`SELECT ${hold.columns} FROM run WHERE id IN (${join(padded(sorted))})
+    ORDER BY id ${keepUnchanged}`)
+  return new Map(found.map((item) => [item.id, item]))
 }
 
 /**
  * The runs that claims need: by key within the subject, by key anywhere, and the run that is ahead
  * (or all active ones if the claim supersedes). The length of a queue costs nothing. Joined from a
- * list, because a long IN list makes SQLite read all active runs.
+ * list, because a long IN list makes SQLite read all active runs. The key of a pull request's run
+ * is found by the commit in it, so that only keys of jobs need an index.
  */
 export function* selectForClaims(claims: readonly ClaimTarget[]): Verb<Run[]> {
   const wanted = tuples(
@@ -166,18 +171,19 @@ export function* selectForClaims(claims: readonly ClaimTarget[]): Verb<Run[]> {
       pair,
       key,
       type,
+      readPullRequestKey(key)?.headSha ?? '',
     ]),
   )
-  const rows = yield sql`WITH wanted (in_subject, supersedes_in, its_pair, its_key, its_type)
-      AS (VALUES ${wanted})
+  const names = raw('in_subject, supersedes_in, its_pair, its_key, its_type, its_head')
+  const found = yield* run.read(sql`WITH wanted (${names}) AS (VALUES ${wanted})
     SELECT ${run.columns} FROM wanted JOIN run
       ON (subject_id = in_subject AND pair = its_pair)
       OR (subject_id = in_subject AND ${isAhead})
       OR (subject_id = supersedes_in AND ${isActive})
-      OR (key = its_key AND type = its_type)`
+      OR (head_sha = its_head AND key = its_key AND type = its_type)
+      OR (key = its_key AND type = its_type AND pr IS NULL)`)
   // One run may be wanted by two claims: by its subject's, and by another's with the same key.
-  const found = new Map(rows.map((row) => [row['id'], run.decode(row)]))
-  return [...found.values()]
+  return [...new Map(found.map((item) => [item.id, item])).values()]
 }
 
 export interface ClaimTarget {
@@ -191,30 +197,36 @@ export interface ClaimTarget {
 /**
  * Writes runs: existing rows first, in the given order (a run that ends comes before the run that
  * takes its place), then new ones. If a row changed or was removed since it was read, the race is
- * lost. `rowsFromJson` writes the existing rows in one statement: only for runs of different
- * subjects.
+ * lost.
  */
 export function* writeRuns(
   runs: readonly Run[],
-  rowsFromJson: RowsFromJson | null = null,
+  { was = [], rowsFromJson = null }: HowToWrite = {},
 ): Verb<Run[]> {
   const raised = runs.map((item) => ({ ...item, rev: item.rev + 1 }))
   const existing = raised.filter(({ rev }) => rev > 1)
   if (rowsFromJson !== null && existing.length > 1) yield* updateRuns(existing, rowsFromJson)
-  else for (const item of existing) yield* updateRun(item)
-  for (const piece of inPieces(raised.filter(({ rev }) => rev === 1))) {
-    const rows = tuples(piece.map((item) => run.encode(item)))
-    yield sql`INSERT INTO run (${run.columns}) VALUES ${rows}`
+  else {
+    const before = new Map(was.map((item) => [item.id, item]))
+    for (const item of existing) yield* updateRun(item, before.get(item.id))
   }
+  const fresh = raised.filter(({ rev }) => rev === 1)
+  if (fresh.length > 0) yield run.insert(fresh)
   return raised
 }
 
-function* updateRun(item: Run): Verb<void> {
-  const [written] = yield sql`UPDATE run SET ${run.assign(item)}
-    WHERE id = ${item.id} AND rev = ${item.rev - 1} RETURNING ${run.rareColumns}`
-  if (written === undefined) throw new LostRace('a run changed since it was read')
-  const rest = run.assignRare(item, written)
-  if (rest !== null) yield sql`UPDATE run SET ${rest} WHERE id = ${item.id}`
+interface HowToWrite {
+  /** As they were read: then only what differs is written. */
+  readonly was?: readonly Run[]
+  /** Writes the existing rows in one statement: only for runs of different subjects. */
+  readonly rowsFromJson?: RowsFromJson | null
+}
+
+function* updateRun(item: Run, was: Run | undefined): Verb<void> {
+  const known = was?.rev === item.rev - 1 ? was : undefined
+  const written = yield* countChanged(sql`UPDATE run SET ${run.assign(item, known)}
+    WHERE id = ${item.id} AND rev = ${item.rev - 1}`)
+  if (written === 0) throw new LostRace('a run changed since it was read')
 }
 
 function* updateRuns(items: readonly Run[], rowsFromJson: RowsFromJson): Verb<void> {

@@ -8,6 +8,7 @@ import { inPieces, join, padded, raw, sql, tuples } from '../sql.ts'
 import { table } from './table.ts'
 
 const step = table<Step>(
+  'step',
   [
     'runId',
     'round',
@@ -48,10 +49,10 @@ export function* selectSteps(names: readonly StepName[]): Verb<Map<string, Step>
   if (names.length === 0) return new Map()
   // Numbers are sent as text, because a list of values has no types of its own on PostgreSQL.
   const wanted = tuples(padded(names).map(({ runId, round, name }) => [runId, String(round), name]))
-  const rows = yield sql`WITH wanted (its_run, its_round, its_name) AS (VALUES ${wanted})
+  const found =
+    yield* step.read(sql`WITH wanted (its_run, its_round, its_name) AS (VALUES ${wanted})
     SELECT ${step.columns} FROM wanted JOIN step ON run_id = its_run
-      AND round = CAST(its_round AS INTEGER) AND name = its_name`
-  const found = rows.map((row) => step.decode(row))
+      AND round = CAST(its_round AS INTEGER) AND name = its_name`)
   return new Map(found.map((item) => [stepMapKey(item), item]))
 }
 
@@ -70,9 +71,9 @@ export function* selectStepBegunAs({
   startId,
   leaseHash,
 }: StepBeginning): Verb<Step | null> {
-  const [row] = yield sql`SELECT ${step.columns} FROM step WHERE run_id = ${runId}
-    AND name = ${name} AND start_id = ${startId} AND lease_hash = ${leaseHash}`
-  return row === undefined ? null : step.decode(row)
+  const [found] = yield* step.read(sql`SELECT ${step.columns} FROM step WHERE run_id = ${runId}
+    AND name = ${name} AND start_id = ${startId} AND lease_hash = ${leaseHash}`)
+  return found ?? null
 }
 
 /** Of one round, by name. As many as fit into an answer. */
@@ -81,22 +82,21 @@ export function* selectStepsOfRound(runId: string, round: number): Verb<Step[]> 
   const large = ['result', 'error_text']
   const count = yield* rowsToRead({ table: raw('step'), large, inOrder, limit: stepsMax })
   // One row more than fits was counted.
-  const rows = yield sql`SELECT ${step.columns} FROM step WHERE ${inOrder} LIMIT ${count - 1}`
-  return rows.map((row) => step.decode(row))
+  const some = sql`${inOrder} LIMIT ${count - 1}`
+  return yield* step.read(sql`SELECT ${step.columns} FROM step WHERE ${some}`)
 }
 
 /** In the order in which they were begun, without results. */
 export function* listSteps(runId: string, round: number | null): Verb<Step[]> {
-  const rows = yield sql`SELECT ${columnsWithoutResult} FROM step WHERE run_id = ${runId}
-    AND round = ${roundOr(runId, round)} ORDER BY started_at, name LIMIT ${stepsMax}`
-  return rows.map((row) => step.decode(row))
+  return yield* step.read(sql`SELECT ${columnsWithoutResult} FROM step WHERE run_id = ${runId}
+    AND round = ${roundOr(runId, round)} ORDER BY started_at, name LIMIT ${stepsMax}`)
 }
 
 /** Of the present round. */
 export function* selectStep(runId: string, name: string): Verb<Step | null> {
-  const [row] = yield sql`SELECT ${step.columns} FROM step WHERE run_id = ${runId}
-    AND round = ${roundOr(runId, null)} AND name = ${name}`
-  return row === undefined ? null : step.decode(row)
+  const [found] = yield* step.read(sql`SELECT ${step.columns} FROM step WHERE run_id = ${runId}
+    AND round = ${roundOr(runId, null)} AND name = ${name}`)
+  return found ?? null
 }
 
 function roundOr(runId: string, round: number | null): Sql {
@@ -110,18 +110,19 @@ function roundOr(runId: string, round: number | null): Sql {
  */
 export function* writeSteps(steps: readonly Step[]): Verb<Step[]> {
   const raised = steps.map((item) => ({ ...item, rev: item.rev + 1 }))
-  for (const piece of inPieces(raised.toSorted(byKey))) {
-    const rows = tuples(piece.map((item) => step.encode(item)))
-    const written = yield sql`INSERT INTO step (${step.columns}) VALUES ${rows}
-      ON CONFLICT (run_id, round, name) DO UPDATE SET ${step.overwrite}
-      WHERE step.rev = excluded.rev - 1 RETURNING name`
-    if (written.length < piece.length) throw new LostRace('a step changed since it was read')
-  }
+  if (raised.length === 0) return raised
+  const written = yield step.insert(
+    raised.toSorted(byKey),
+    sql`ON CONFLICT (run_id, round, name) DO UPDATE SET ${step.overwrite}
+      WHERE step.rev = excluded.rev - 1 RETURNING name`,
+  )
+  if (written.length < raised.length) throw new LostRace('a step changed since it was read')
   return raised
 }
 
 function byKey(a: Step, b: Step): number {
-  return stepMapKey(a) < stepMapKey(b) ? -1 : 1
+  if (a.runId !== b.runId) return a.runId < b.runId ? -1 : 1
+  return a.name < b.name ? -1 : 1
 }
 
 /** So many late results of a step are told apart. */

@@ -1,29 +1,34 @@
 /** Table `subject`: the rows every claim locks first. */
 import type { Subject } from '../../domain/subject.ts'
 import type { Sql, Verb } from '../sql.ts'
-import { inPieces, join, padded, sql, tuples } from '../sql.ts'
+import { InsertRows, join, padded, sql } from '../sql.ts'
 import { LostRace } from '../driver.ts'
 import { table } from './table.ts'
 
-const subject = table<Subject>([
-  'id',
-  'type',
-  'scope',
-  'name',
-  'currentRunId',
-  'currentPair',
-  'currentEnded',
-  'headSha',
-  'headBefore',
-  'headAt',
-  'floorAt',
-  'finishedRunId',
-  'finishedHeadSha',
-  'finishedVerdict',
-  'threadCreatedAt',
-  'createdAt',
-  'touchedAt',
-])
+const subject = table<Subject>(
+  'subject',
+  [
+    'id',
+    'type',
+    'scope',
+    'name',
+    'currentRunId',
+    'currentPair',
+    'currentEnded',
+    'headSha',
+    'headBefore',
+    'headAt',
+    'floorAt',
+    'finishedRunId',
+    'finishedHeadSha',
+    'finishedVerdict',
+    'threadCreatedAt',
+    'createdAt',
+    'touchedAt',
+  ],
+  // Its name stays, too, so the index over names is not written again.
+  { keyFields: 4 },
+)
 
 export interface SubjectName {
   readonly type: string
@@ -43,24 +48,24 @@ export function* lockSubjects(
   now: number,
 ): Verb<Map<string, Subject>> {
   const sorted = names.toSorted((a, b) => (subjectKey(a) < subjectKey(b) ? -1 : 1))
-  const rows = sorted.map(({ type, scope, name }) => [newId(), type, scope, name, now, now])
-  const found: Subject[] = []
-  for (const piece of inPieces(rows)) {
-    const locked = yield sql`INSERT INTO subject (id, type, scope, name, created_at, touched_at)
-      VALUES ${tuples(piece)}
-      ON CONFLICT (scope, name, type) DO UPDATE SET touched_at = excluded.touched_at
-      RETURNING ${subject.columns}`
-    found.push(...locked.map((row) => subject.decode(row)))
-  }
+  if (sorted.length === 0) return new Map()
+  const found = yield* subject.read(
+    new InsertRows(
+      { table: 'subject', columns: ['id', 'type', 'scope', 'name', 'created_at', 'touched_at'] },
+      sorted.map(({ type, scope, name }) => [newId(), type, scope, name, now, now]),
+      sql`ON CONFLICT (scope, name, type) DO UPDATE SET touched_at = excluded.touched_at
+        RETURNING ${subject.columns}`,
+    ),
+  )
   return new Map(found.map((item) => [subjectKey(item), item]))
 }
 
 /** Locks one subject by id. If its row is gone, the race is lost. */
 export function* lockSubject(id: string, now: number): Verb<Subject> {
-  const [row] = yield sql`UPDATE subject SET touched_at = ${now} WHERE id = ${id}
-    RETURNING ${subject.columns}`
-  if (row === undefined) throw new LostRace('the subject is gone')
-  return subject.decode(row)
+  const [locked] = yield* subject.read(sql`UPDATE subject SET touched_at = ${now} WHERE id = ${id}
+    RETURNING ${subject.columns}`)
+  if (locked === undefined) throw new LostRace('the subject is gone')
+  return locked
 }
 
 /**
@@ -79,14 +84,14 @@ export function* lockSubjectsById(
 
 /** The same by name; null when there is none. Creates nothing. */
 export function* lockSubjectByName(of: SubjectName, now: number): Verb<Subject | null> {
-  const [row] = yield sql`UPDATE subject SET touched_at = ${now} WHERE scope = ${of.scope}
-    AND name = ${of.name} AND type = ${of.type} RETURNING ${subject.columns}`
-  return row === undefined ? null : subject.decode(row)
+  const [locked] =
+    yield* subject.read(sql`UPDATE subject SET touched_at = ${now} WHERE scope = ${of.scope}
+    AND name = ${of.name} AND type = ${of.type} RETURNING ${subject.columns}`)
+  return locked ?? null
 }
 
 export function* selectSubjects(where: Sql): Verb<Subject[]> {
-  const rows = yield sql`SELECT ${subject.columns} FROM subject WHERE ${where}`
-  return rows.map((row) => subject.decode(row))
+  return yield* subject.read(sql`SELECT ${subject.columns} FROM subject WHERE ${where}`)
 }
 
 export function* selectSubject(id: string): Verb<Subject | null> {
@@ -94,11 +99,13 @@ export function* selectSubject(id: string): Verb<Subject | null> {
   return found ?? null
 }
 
-/** Only for subjects this transaction has locked. */
+/** Moves a subject to another repository. Only for one that this transaction has locked. */
+export function* setScope(id: string, scope: string): Verb<void> {
+  yield sql`UPDATE subject SET scope = ${scope} WHERE id = ${id}`
+}
+
+/** Everything but their names. Only for subjects this transaction has locked. */
 export function* writeSubjects(subjects: readonly Subject[]): Verb<void> {
-  for (const piece of inPieces(subjects)) {
-    const rows = tuples(piece.map((item) => subject.encode(item)))
-    yield sql`INSERT INTO subject (${subject.columns}) VALUES ${rows}
-      ON CONFLICT (id) DO UPDATE SET ${subject.overwrite}`
-  }
+  if (subjects.length === 0) return
+  yield subject.insert(subjects, sql`ON CONFLICT (id) DO UPDATE SET ${subject.overwrite}`)
 }

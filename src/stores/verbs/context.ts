@@ -11,7 +11,7 @@ import type { NewMarkerKey } from '../../store/outbox-store.ts'
 import type { Dialect } from '../driver.ts'
 import { LostRace } from '../driver.ts'
 import type { Verb } from '../sql.ts'
-import { selectRun, selectRunsById } from '../tables/run-table.ts'
+import { selectRun, selectRunsById, selectSubjectIds } from '../tables/run-table.ts'
 import { lockSubject, lockSubjectsById } from '../tables/subject-table.ts'
 
 export interface VerbContext {
@@ -61,10 +61,14 @@ export function* lockRuns(
   runIds: readonly string[],
 ): Verb<Map<string, LockedRun>> {
   const { dialect } = context
-  const found = yield* selectRunsById(runIds)
-  const subjectIds = [...found.values()].map(({ subjectId }) => subjectId)
+  // Where nobody else writes, one look is enough. Elsewhere they are read under the lock.
+  const found = dialect.hasOneWriter ? yield* selectRunsById(runIds) : null
+  const subjectIds =
+    found === null
+      ? yield* selectSubjectIds(runIds)
+      : [...found.values()].map(({ subjectId }) => subjectId)
   const subjects = yield* lockSubjectsById(subjectIds, dialect.keepForUpdate)
-  const runs = dialect.hasOneWriter ? found : yield* selectRunsById(runIds)
+  const runs = found ?? (yield* selectRunsById(runIds))
   const locked = new Map<string, LockedRun>()
   for (const run of runs.values()) {
     const subject = subjects.get(run.subjectId)

@@ -20,7 +20,9 @@ import { identity, ManualPublisher } from '../outbox/manual-publisher.ts'
 import { hour, openWorld, second, type OpenStore, type World } from '../world.ts'
 import { StoryWorld } from './story-world.ts'
 
-const note = '(a worker must take it; the program that claimed it does not get it)'
+const note =
+  '(a worker or the next holdfast exec of the same work takes it; a program that only claims ' +
+  'does not get it)'
 
 export function whyAdvice(open: OpenStore): void {
   let world: World
@@ -50,7 +52,38 @@ export function whyAdvice(open: OpenStore): void {
     expect((await ask()).text).not.toContain('server')
   })
 
-  it('a rerun of what a caller claimed needs a worker, and why says so', async () => {
+  it('without any server, a run of exec says that exec needs credentials', async () => {
+    const names = { repo: unique('acme/by-exec'), pr: 6, head: 'one' }
+    const own = { ...pullRequestClaim(names), actor: 'exec' }
+    const { run } = await world.store.runs.claim(own, null)
+    const { headline, actions } = await explain(world.store, run?.id ?? '')
+    expect(headline).toContain(
+      'GitHub shows nothing of it: holdfast exec publishes only with GitHub credentials, and no ' +
+        'server has used this database yet.',
+    )
+    const texts = actions.map(({ text }) => text).join()
+    expect(texts).toContain('give holdfast exec GitHub credentials')
+    expect(texts).not.toContain('restart the program')
+  })
+
+  it('of a failed command, why and the audit keep the last lines of the output', async () => {
+    const lines = Array.from({ length: 60 }, (_, at) => `line ${at} of the output`)
+    const text = ['exit code 3', ...lines, 'boom: disk is on fire'].join('\n')
+    const failed = { errorCode: 'command_failed', errorText: text }
+    await world.store.runs.complete(completion(claimed, 'failed', failed), null)
+    const { headline, story } = await ask()
+    const shown = /: “exit code 3 … .*boom: disk is on fire” \(command_failed\)/
+    expect(headline).toMatch(shown)
+    expect(story.at(-1)?.text).toMatch(shown)
+    const page = { limit: 100, cursor: null }
+    const { items } = await world.store.audit.list({ runId }, page)
+    const row = items.find(({ type }) => type === 'run.failed')
+    const kept = String(row?.data['text'])
+    expect(kept).toMatch(/^exit code 3\n…\n[^]*\nboom: disk is on fire$/)
+    expect(kept.length).toBeLessThanOrEqual(500)
+  })
+
+  it('a rerun of what a caller claimed is not for claims alone, and why says so', async () => {
     const rerun = `Rerun review of ${sha('one').slice(0, 7)}`
     expect(await offeredRerun()).toBe(`${rerun} when this round has ended ${note}`)
     await world.store.runs.complete(completion(claimed), null)
@@ -63,7 +96,33 @@ export function whyAdvice(open: OpenStore): void {
     expect(await offeredRerun()).toBe(rerun)
   })
 
-  it('a rerun of what a lost caller had claimed needs a worker too', async () => {
+  it('whoever reruns a run with a lost holder did not take it over', async () => {
+    world.clock.move(61 * second)
+    const { run } = await world.store.runs.rerun(runId, 'cli', null)
+    expect(run).toMatchObject({ state: 'pending', round: 1, attempt: 2 })
+    const short = sha('one').slice(0, 7)
+    expect((await ask()).story.at(-1)?.text).toBe(
+      `Somebody at the command line asked for review of ${short} again. It waits for a worker in ` +
+        'the same round, because its holder was silent for too long (attempt 2).',
+    )
+  })
+
+  it('a pending rerun of what a caller did is for exec or a worker, and why says so', async () => {
+    await world.store.runs.complete(completion(claimed), null)
+    await world.store.runs.rerun(runId, 'test', null)
+    const exec = 'Start its job again (holdfast exec), or start a worker that takes review runs'
+    const { actions, awaiting } = await ask()
+    expect(actions[0]).toEqual({ text: exec, command: null })
+    expect(awaiting[0]?.what).toMatch(/^a worker or the next holdfast exec for review of /)
+    const again = { grant: grant({ holder: 'caller', worker: 'exec on ci' }), runId }
+    const leased = await world.store.runs.lease(leaseRequest(again), null)
+    if (leased === null) throw new Error('there was nothing to lease')
+    await world.store.runs.complete(completion(leased), null)
+    await world.store.runs.rerun(runId, 'test', null)
+    expect((await ask()).actions[0]).toEqual({ text: exec, command: null })
+  })
+
+  it('a rerun of what a lost caller had claimed is not for claims alone either', async () => {
     world.clock.move(2 * hour)
     for (const id of await world.store.runs.due(10)) await world.store.runs.sweep(id)
     expect((await ask()).headline).toContain(' failed at ')

@@ -5,6 +5,7 @@
 import { expect, it } from 'vitest'
 import type { StepAction } from '../../../src/domain/step.ts'
 import { heldStepMs } from '../../../src/domain/step.ts'
+import { stepKey } from '../../../src/ids.ts'
 import type { LeaseAnswer } from '../../../src/store.ts'
 import { sha } from '../claims.ts'
 import { day, minute, useWorld, type OpenStore } from '../world.ts'
@@ -65,6 +66,8 @@ export function whySteps(open: OpenStore): void {
       `holdfast runs step repeat ${runId} charge`,
       `holdfast runs step fail ${runId} charge`,
     ])
+    const key = stepKey({ runId, round: 1, name: 'charge' })
+    expect(why.actions[0]?.text).toContain(`Its key is ${key}.`)
     expect((await story.why(runId)).headline).toContain("waits for a person's decision")
   })
 

@@ -19,7 +19,7 @@ const ofTheStore: Reads = {
   'inbox.body': (store) => store.inbox.body(1),
   'inbox.list': (store) => store.inbox.list({}, page),
   'inbox.backlog': (store) => store.inbox.backlog(),
-  'runs.availableTypes': (store) => store.runs.availableTypes(['review'], true, null),
+  'runs.availableTypes': (store) => store.runs.availableTypes(['review'], [], null),
   // It rejects, because there is no such run.
   'runs.held': (store) => store.runs.held({ runId: 'run_1', leaseHash: 'hash' }).catch(() => null),
   'runs.get': (store) => store.runs.get('run_1'),

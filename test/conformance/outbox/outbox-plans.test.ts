@@ -9,6 +9,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
 import type { Run } from '../../../src/domain/run.ts'
 import { driveNow } from '../../../src/stores/driver.ts'
+import { Connection } from '../../../src/stores/drivers/sqlite-connection.ts'
 import type { Sql, Verb } from '../../../src/stores/sql.ts'
 import { raw, sql } from '../../../src/stores/sql.ts'
 import { blockedUntil } from '../../../src/stores/tables/budget-table.ts'
@@ -155,13 +156,14 @@ describe('SQLite', () => {
     SELECT ${linedRow}, i FROM n`)
   db.exec(`INSERT INTO delivery_attempt (${tryColumns}) ${numbers} SELECT ${tries} FROM n`)
   afterAll(() => db.close())
+  const connection = new Connection(db)
 
   /** Returns how many statements the verb makes. */
   function countOf(verb: Verb<unknown>): number {
     let count = 0
-    driveNow(verb, ({ text, params }) => {
+    driveNow(verb, (statement) => {
       count += 1
-      return db.prepare(text).all(...params)
+      return connection.query(statement)
     })
     return count
   }
@@ -190,9 +192,7 @@ describe('SQLite', () => {
     size('del_6', 4000)
     for (const id of ['del_7', 'del_8', 'del_9']) size(id, 100_000)
     const ids = ['del_7', 'del_6', 'del_8', 'del_9']
-    const read = driveNow(selectProtocols(ids, 2), ({ text, params }) =>
-      db.prepare(text).all(...params),
-    )
+    const read = driveNow(selectProtocols(ids, 2), connection.query)
     expect([...read.keys()].toSorted()).toEqual(['del_6', 'del_7', 'del_8'])
     db.exec('ROLLBACK TO large')
   })

@@ -19,7 +19,7 @@ const open = 150
 
 describe.each(eitherDatabase)('noting a restore on %s', (name, openDriver) => {
   // PostgreSQL needs fewer statements for the same work.
-  const [inFirstBatch, inLastBatch] = name === 'SQLite' ? [10, 120] : [8, 24]
+  const [inFirstBatch, inLastBatch] = name === 'SQLite' ? [10, 120] : [8, 20]
   let longest = 0
   const { world, cut } = useCutOffStore(openDriver, counting)
   beforeEach(async () => {
@@ -66,7 +66,7 @@ describe.each(eitherDatabase)('noting a restore on %s', (name, openDriver) => {
     expect(longest).toBeLessThan(open)
   })
 
-  it.each([inFirstBatch, 20, inLastBatch])(
+  it.each([inFirstBatch, 15, inLastBatch])(
     'cut off at statement %d, is continued by the next process',
     async (statements) => {
       await cutOff(statements)

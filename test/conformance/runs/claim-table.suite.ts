@@ -204,6 +204,42 @@ export function claimTable(open: OpenStore): void {
     expect(await subject.claim('b')).toMatchObject({ reason: 'retry', run: { round: 2 } })
   })
 
+  it('a claim that must not queue is skipped behind another run, and tried later', async () => {
+    for (const kind of ['job', 'pull request'] as const) {
+      const subject = new TestSubject(world(), { kind, onNewer: 'queue' })
+      const first = await subject.claim('a')
+      for (const name of ['b', 'b', 'c']) {
+        const busy = await subject.claim(name, { mayQueue: false })
+        expect(busy).toMatchObject({ reason: 'busy', process: false, run: { state: 'skipped' } })
+      }
+      expect(await subject.isCurrent('a')).toBe(true)
+      expect(await subject.claim('b')).toMatchObject({ reason: 'queued', run: { round: 2 } })
+      await subject.complete(first)
+      const lease = await subject.lease()
+      expect(lease).toMatchObject({ run: { key: subject.claimOf('b').key } })
+      await subject.complete(lease!)
+      const last = await subject.claim('c', { mayQueue: false })
+      expect(last).toMatchObject({ reason: 'retry', run: { state: 'running', round: 2 } })
+    }
+  })
+
+  it('a claim that must not queue changes nothing about a run that is already queued', async () => {
+    const subject = new TestSubject(world(), { kind: 'job' })
+    const first = await subject.claim('a')
+    await subject.claim('b', { lease: null })
+    const again = await subject.claim('b', { mayQueue: false })
+    expect(again).toMatchObject({ reason: 'duplicate', run: { state: 'pending', round: 1 } })
+    await subject.complete(first)
+    expect(await subject.lease()).toMatchObject({ run: { key: subject.claimOf('b').key } })
+  })
+
+  it('a claim that must not queue still supersedes', async () => {
+    const subject = new TestSubject(world())
+    await subject.claim('a')
+    const next = await subject.claim('b', { mayQueue: false })
+    expect(next).toMatchObject({ reason: 'superseded-prior', process: true })
+  })
+
   it('every skipped claim says so in the audit', async () => {
     const subject = new TestSubject(world())
     await subject.claim('a', { eventAt: 5 })

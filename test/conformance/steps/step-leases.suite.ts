@@ -94,6 +94,24 @@ export function stepLeases(open: OpenStore): void {
   })
   const idsOf = (answers: readonly LeaseAnswer[]) => answers.map(({ run }) => run.id)
 
+  describe('a lease that names no types', () => {
+    it('leaves out some types, however long their runs have waited', async () => {
+      const [executed, remote] = [unique('executed'), unique('remote')]
+      await waiting(executed, 2)
+      const [wanted] = await waiting(remote, 1)
+      const { runs } = world().store
+      const others = await runs.availableTypes([], [executed], null)
+      expect(others).toContain(remote)
+      expect(others).not.toContain(executed)
+      const exceptTypes = [executed, ...others.filter((type) => type !== remote)]
+      const lease = () => runs.lease(leaseRequest({ types: null, exceptTypes }), null)
+      expect((await lease())?.run.id).toBe(wanted)
+      expect(await lease()).toBeNull()
+      const named = leaseRequest({ types: [executed], exceptTypes })
+      expect((await runs.lease(named, null))?.run.type).toBe(executed)
+    })
+  })
+
   describe('a run that a person asked for', () => {
     it('is leased with the last of many grants, and no other run is', async () => {
       const type = unique('type')
@@ -121,7 +139,7 @@ export function stepLeases(open: OpenStore): void {
       await waiting(one, 1)
       const wanted = await asked(other)
       const types = [one, other]
-      expect(await world().store.runs.availableTypes(types, false, null)).toEqual([other, one])
+      expect(await world().store.runs.availableTypes(types, null, null)).toEqual([other, one])
       const leased = await world().store.runs.lease(leaseRequest({ types }), null)
       expect(leased?.run.id).toBe(wanted)
     })

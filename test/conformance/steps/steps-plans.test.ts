@@ -7,7 +7,7 @@
  */
 import { afterAll, describe, expect, it } from 'vitest'
 import type { StepRequest } from '../../../src/store.ts'
-import type { Row, Sql } from '../../../src/stores/sql.ts'
+import type { Sql } from '../../../src/stores/sql.ts'
 import { raw } from '../../../src/stores/sql.ts'
 import {
   forgetLeases,
@@ -25,6 +25,7 @@ import { actOnSteps } from '../../../src/stores/verbs/steps/act-on-steps.ts'
 import { storeVitals } from '../../../src/stores/verbs/upkeep/vitals.ts'
 import { migratedMemory } from '../../schema/dump-sqlite.ts'
 import { grant, leaseMs, leaseRequest } from '../claims.ts'
+import type { Answer } from '../plans.ts'
 import { numbersTo, statementsOf, stepsOnSqlite, usePostgresPlans } from '../plans.ts'
 
 const history = 20_000
@@ -36,10 +37,8 @@ const beginning = (i: number): StepRequest => ({
   ...{ codeVersion: null, actor: 'test' },
   action: { do: 'begin', policy: 'repeat' },
 })
-const held = (i: number): Row => ({
-  ...{ id: `run_${i}`, state: 'running', round: 1, fence: 1, lease_hash: 'hash' },
-  ...{ past_lease_hashes: '', completed_lease_hash: null, token_until: null },
-})
+/** Who holds the run, as values in the order of the columns. */
+const held = (i: number): Answer => [`run_${i}`, 'running', 1, 1, 'hash', '', null, null, null]
 
 function statements(): [string, Sql][] {
   const context = {
@@ -50,15 +49,15 @@ function statements(): [string, Sql][] {
   const begun = [beginning(1), beginning(2)]
   return [
     ...statementsOf({ 'to begin steps': actOnSteps(context, begun) }, (statement) => {
-      if (statement === 0) return [held(1), held(2)]
-      return statement === 1 ? [] : [{ name: 'new 1' }, { name: 'new 2' }]
+      if (statement === 1) return [held(1), held(2)]
+      return statement === 2 ? [] : [{ name: 'new 1' }, { name: 'new 2' }]
     }),
     ...statementsOf({
       'to lease many': leaseMany(context, { ...many, askedOnly: false }),
       'to lease many that are asked for': leaseMany(context, { ...many, askedOnly: true }),
       'to lease one of any type': leaseRun(context, leaseRequest()),
       'to lease one of two types': leaseRun(context, leaseRequest({ types: ['waits', 'none'] })),
-      'types to lease': availableTypes(['waits', 'none'], true, null),
+      'types to lease': availableTypes(['waits', 'none'], [], null),
       'runs of executors': executorHolds(),
       'steps for a lease': selectStepsOfRound('run_7', 1),
       'steps of a run': listSteps('run_7', null),
@@ -96,6 +95,11 @@ const fills = [
   [`INSERT INTO subject (${subjectColumns})`, subjectRow, waitingMax],
   [`INSERT INTO step (${stepColumns})`, stepRow, history],
 ] as const
+
+it('the made-up rows lead through all of a beginning', () => {
+  const begins = statements().filter(([name]) => name.startsWith('to begin'))
+  expect(begins.map(([, { text }]) => text.split(' ')[0])).toEqual(['SELECT', 'WITH', 'INSERT'])
+})
 
 describe('SQLite', () => {
   const db = migratedMemory()

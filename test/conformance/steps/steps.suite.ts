@@ -64,6 +64,15 @@ export function steps(open: OpenStore): void {
       })
     })
 
+    it('an error text with half a character is stored without it', async () => {
+      const run = make()
+      await run.claim()
+      const holder = new StepHolder(world().store, (await run.subject.lease())!)
+      await holder.begin('a')
+      await holder.act('a', { do: 'fail', errorCode: 'bad', errorText: 'no \ud83d' })
+      expect((await run.step('a')).errorText).toBe('no \ufffd')
+    })
+
     it('steps of two runs with one name are two steps', async () => {
       const [one, other] = [await make().first(), await make().first()]
       expect(await one.begin('model')).toMatchObject({ reply: 'began' })

@@ -71,13 +71,18 @@ function statements(): [string, Sql][] {
     'runs to sweep': dueRuns(now, 100),
     'active runs': activeRuns(),
     'active runs of a repository': listRuns({ ...busy, state: 'running' }, page),
-    'runs to lease': availableTypes(['review', 'docs'], true, null),
-    'runs to lease within limits': availableTypes(['review'], true, [
-      { pattern: 'acme/busy', repositoryId: 'rep_1' },
-    ]),
-    'runs to lease within an owner': availableTypes(['review'], true, [
-      { pattern: 'acme/*', repositoryId: null },
-    ]),
+    'runs to lease': availableTypes(['review', 'docs'], [], null),
+    'runs to lease but those of a type': availableTypes([], ['docs'], null),
+    'runs to lease within limits': availableTypes(
+      ['review'],
+      [],
+      [{ pattern: 'acme/busy', repositoryId: 'rep_1' }],
+    ),
+    'runs to lease within an owner': availableTypes(
+      ['review'],
+      [],
+      [{ pattern: 'acme/*', repositoryId: null }],
+    ),
     'lost holds': lostHolds([{ runId: 'run_7', fence: 7 }]),
     'ended tokens': endedTokens(['tok_7'], now),
     'repositories in use': repositoriesInUse(now - 30 * dayMs, 200),

@@ -46,6 +46,14 @@ test('a run shows a result exactly if its status is success or failure', () => {
 })
 
 describe('the status of an ended run', () => {
+  test('of a failed command says how it ended, and its last line', () => {
+    const errorText = `exit code 4\n${'a line\n'.repeat(100)}the reason`
+    const run = runOf({ state: 'failed', errorCode: 'command_failed', errorText })
+    const { description } = statusOf(run)
+    expect(description).toMatch(/^Failed: exit code 4 … .* the reason$/)
+    expect(description.length).toBeLessThanOrEqual(140)
+  })
+
   const failed = (errorCode: string) => ({ state: 'failed', errorCode, errorText: 'x' }) as const
 
   test.each([

@@ -5,6 +5,7 @@
  * its whole life. A run that ended without its holder never shows a success, and its text begins
  * with why.
  */
+import { shortFailure } from '../../failure-text.ts'
 import type { Run } from '../../run.ts'
 import { isActive } from '../../run.ts'
 import { localeOf } from '../anchor-view.ts'
@@ -102,8 +103,12 @@ function holderText({ description }: Run): string | null {
   return text === '' ? null : text
 }
 
+/** GitHub shows little more of a status. */
+const whyMax = 120
+
 function failedWords({ errorText, errorCode }: Run, { status }: Words): string {
-  const why = oneLine(errorText ?? '') || oneLine(errorCode ?? '')
+  const short = shortFailure(errorCode, errorText ?? '', whyMax)
+  const why = oneLine(short) || oneLine(errorCode ?? '')
   return why === '' ? status.outcome.failed : status.failed(why)
 }
 

@@ -131,7 +131,7 @@ export class Guard {
     for (const command of [...this.#commands.values()]) {
       if (!command.look(processes)) continue
       this.#commands.delete(command.id)
-      this.#options.send({ type: 'gone', id: command.id })
+      this.#options.send({ type: 'gone', id: command.id, leaseEnded: command.leaseEnded })
     }
   }
 }

@@ -198,6 +198,10 @@ export class GuardedCommand {
     return true
   }
 
+  get leaseEnded(): boolean {
+    return this.#leaseEnded
+  }
+
   get id(): number {
     return this.#start.id
   }

@@ -107,4 +107,6 @@ export interface StartFailure {
 export interface CommandGone {
   readonly type: 'gone'
   readonly id: number
+  /** It was killed because its lease was not renewed. */
+  readonly leaseEnded: boolean
 }

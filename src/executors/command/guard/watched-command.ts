@@ -29,6 +29,7 @@ export class WatchedCommand {
   readonly #farewell: Farewell
   #started: WatchedStarted | null = null
   #hasExited = false
+  #leaseEnded = false
   #cancelLease: Cancel = () => undefined
   /** Since when its end is wanted. */
   #stoppedAtMs = 0
@@ -58,7 +59,10 @@ export class WatchedCommand {
   renew(leaseMs: number): void {
     if (this.#hasExited) return
     this.#cancelLease()
-    this.#cancelLease = this.#tools.scheduler.after(leaseMs, () => this.stop(0))
+    this.#cancelLease = this.#tools.scheduler.after(leaseMs, () => {
+      this.#leaseEnded = true
+      this.stop(0)
+    })
   }
 
   stop(graceMs: number): void {
@@ -101,6 +105,11 @@ export class WatchedCommand {
   #mayAppear(): boolean {
     if (this.#hasExited) return false
     return this.#tools.clock.monotonicMs() - this.#stoppedAtMs < appearsMs
+  }
+
+  /** The node may hear of the end of its command first, if it was stopped meanwhile. */
+  get leaseEnded(): boolean {
+    return this.#leaseEnded
   }
 
   get id(): number {

@@ -90,7 +90,7 @@ export function* announceState(
     const back = shown === null ? null : yield* giveBackTo(context, shown, output)
     if (back !== null) revised.set(target, withRevision(revised.get(target), back, output.causeId))
   }
-  return yield* store(context, [...revised.values()])
+  return yield* store(context, [...revised.values()], [...existing.values()])
 }
 
 /** What a restored store may have forgotten about the run. */
@@ -181,10 +181,12 @@ export function* announceAgain(
 function* store(
   context: VerbContext,
   revisions: readonly RevisionWithCauses[],
+  was: readonly Delivery[],
 ): Verb<readonly Delivery[]> {
   const stored = yield* storeDeliveries(
     context,
     revisions.map(({ delivery }) => delivery),
+    was,
   )
   const audits = revisions.flatMap((revision) => revision.audits)
   yield* insertDecisions(

@@ -58,7 +58,8 @@ export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb
   if (!isSame || (!isOpen(delivery) && action !== 'remove')) {
     // A newer version must be sent instead, so the delivery is due again at once.
     const now = context.now()
-    yield* storeDeliveries(context, [{ ...delivery, leaseId: null, leasedUntil: null, dueAt: now }])
+    const freed = { ...delivery, leaseId: null, leasedUntil: null, dueAt: now }
+    yield* storeDeliveries(context, [freed], [delivery])
     return { result: 'changed' }
   }
   const budget = yield* lockBudget(request.identity, context.now())
@@ -78,7 +79,7 @@ export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb
   const protocol = delivery.announces ? withShowsWork(delivery, known) : known
   // A message has one version and keeps its turn over all its attempts.
   const begun = { ...delivery, attemptId: attempt.id, waitsSince: null }
-  yield* storeDeliveries(context, [{ ...begun, announcedFence, protocol }])
+  yield* storeDeliveries(context, [{ ...begun, announcedFence, protocol }], [delivery])
   return { result: 'begun', attempt }
 }
 
@@ -141,7 +142,7 @@ export function* endAttempt(
     report.end,
     circumstancesOf(context, delivery),
   )
-  yield* storeDeliveries(context, [change.delivery])
+  yield* storeDeliveries(context, [change.delivery], [delivery])
   const [auditId = causeId] = yield* insertDecision(change.audits, causeId, now)
   yield* repeatHidden(context, delivery, change.delivery, auditId)
   return recordedAs(delivery, change.delivery)
@@ -211,7 +212,7 @@ export function* recordFinding(
   const own = yield* withoutOutputsOfOthers(delivery, circumstances.channel, finding)
   const current = isNewest ? own : forEarlierVersion(own)
   const change = afterFinding(delivery, current, circumstances)
-  yield* storeDeliveries(context, [yield* withTurn(change.delivery)])
+  yield* storeDeliveries(context, [yield* withTurn(change.delivery)], [delivery])
   const { causeId } = delivery
   const [auditId = causeId] = yield* insertDecision(change.audits, causeId, context.now())
   yield* repeatHidden(context, delivery, change.delivery, auditId)
@@ -268,7 +269,8 @@ export function* notePreparation(
   if (delivery === null || !hasLease(delivery, lease)) return 'lost'
   const preparations = (delivery.protocol.preparations ?? 0) + 1
   const begun = { ...delivery, protocol: { ...delivery.protocol, preparations } }
-  yield* storeDeliveries(context, [when === 'begins' ? begun : withoutPreparations(delivery)])
+  const after = when === 'begins' ? begun : withoutPreparations(delivery)
+  yield* storeDeliveries(context, [after], [delivery])
   return 'recorded'
 }
 

@@ -74,7 +74,7 @@ export function* leaseDeliveries(context: VerbContext, room: LeaseRoom): Verb<Le
     const waited = withTimeInQueue(known, now, context.publishing)
     taken.push({ ...waited, leaseId, leasedUntil, dueAt: leasedUntil, attemptId: null })
   }
-  const placed = yield* withPlaces(yield* storeDeliveries(context, taken))
+  const placed = yield* withPlaces(yield* storeDeliveries(context, taken, found))
   // These come last: a message that waits for one of them in its line may be among the taken ones.
   for (const delivery of unpreparable) yield* failUnpreparable(context, delivery)
   return placed.map((one) => {

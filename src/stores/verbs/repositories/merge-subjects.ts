@@ -17,7 +17,7 @@ import { noteMerged } from '../../tables/repository-table.ts'
 import type { PastRound } from '../../tables/past-round-table.ts'
 import { keepRounds, reassignRounds } from '../../tables/past-round-table.ts'
 import { selectRun, selectRuns, writeRuns } from '../../tables/run-table.ts'
-import { lockSubject, writeSubjects } from '../../tables/subject-table.ts'
+import { lockSubject, setScope, writeSubjects } from '../../tables/subject-table.ts'
 import { announce } from '../outbox/announce.ts'
 import { repeatHiddenAt } from '../outbox/repeat-hidden.ts'
 import type { VerbContext } from '../context.ts'
@@ -62,7 +62,7 @@ export function* mergeSubjects(
 
 /** Moves its runs too. Heartbeats write runs without the subject's lock, so `rev` is raised. */
 function* moveSubject(stray: Subject, into: Repository): Verb<void> {
-  yield* writeSubjects([{ ...stray, scope: into.id }])
+  yield* setScope(stray.id, into.id)
   yield sql`UPDATE run SET scope = ${into.id}, rev = rev + 1
     WHERE subject_id = ${stray.id}`
 }

@@ -44,7 +44,7 @@ function* afterEnd(
     const data = { behind: ended.id, key: next.key }
     const audit = { type: 'run.dequeued', actor: 'system', runId: next.id, data } as const
     const causeId = yield* insertAudit(audit, endId, now)
-    const [turn] = yield* writeRuns([makePending(next, now)])
+    const [turn] = yield* writeRuns([makePending(next, now)], { was: [next] })
     const repositoryId = before.subject.scope
     // It gets no new fence, but it is shown from now on.
     if (turn !== undefined) {

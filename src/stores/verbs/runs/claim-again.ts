@@ -161,6 +161,7 @@ function claimOf(run: Run, subject: Subject, actor: string): Claim {
     action: null,
     sender: null,
     rerun: false,
+    mayQueue: true,
     skipReason: null,
     input: run.input,
     lease: null,

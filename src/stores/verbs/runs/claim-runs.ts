@@ -7,12 +7,12 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Claim, ClaimRefusal, ClaimFacts, ClaimDecision } from '../../../domain/claim.ts'
-import { decideClaim } from '../../../domain/claim.ts'
+import { decideClaim, takenAtOnce, type TakenAtOnce } from '../../../domain/claim.ts'
 import type { LeaseGrant, Moment, Run } from '../../../domain/run.ts'
 import { isActive, isExhausted } from '../../../domain/run.ts'
 import type { Subject } from '../../../domain/subject.ts'
 import { ConflictError } from '../../../errors.ts'
-import type { ClaimAnswer } from '../../../store.ts'
+import type { ClaimAnswer, LeaseAnswer } from '../../../store.ts'
 import type { BatchAnswer } from '../../sql-store/batcher.ts'
 import type { Verb } from '../../sql.ts'
 import { claimReasonAt, insertDecisions } from '../../tables/audit-table.ts'
@@ -43,10 +43,16 @@ export interface Placed {
 
 interface Decided extends Placed {
   readonly decision: ClaimDecision
+  readonly taken: TakenAtOnce | null
+  /** The runs that it may change, as they were read. */
+  readonly was: readonly Run[]
 }
 
 interface Stored {
+  /** As the claim left it. */
   readonly run: Run | null
+  /** As its executor has it, if one took it at once. */
+  readonly takenRun: Run | null
   /** The audit row of the decision. */
   readonly decisionId: number
 }
@@ -87,7 +93,11 @@ export function* claimPlaced(
     if (seen === undefined) continue
     const decision = decideClaim(place.claim, seen, moment, context.newId('run'))
     if ('refused' in decision) answers.set(i, refusal(place.claim, decision))
-    else decided.set(i, { ...place, decision })
+    else {
+      const taken = takenAtOnce(place.claim, decision, moment.now)
+      const was = seen.same === null ? seen.others : [seen.same, ...seen.others]
+      decided.set(i, { ...place, decision, taken, was })
+    }
   }
   const stored = yield* record(context, [...decided.values()], moment.now)
   for (const [position, [i, { claim, decision }]] of [...decided].entries()) {
@@ -235,7 +245,10 @@ function eventOf({ claim, subject }: Placed): { subjectId: string; webhookId: st
 /** Stores all decisions; answers the run of each as stored, with its fence. */
 function* record(context: VerbContext, decided: readonly Decided[], now: number): Verb<Stored[]> {
   const ids = yield* insertDecisions(
-    decided.map((one) => ({ drafts: one.decision.audits, causeId: causeOf(one) })),
+    decided.map((one) => ({
+      drafts: [...one.decision.audits, ...(one.taken === null ? [] : [one.taken.audit])],
+      causeId: causeOf(one),
+    })),
     now,
   )
   // The first audit row of each decision has the decision's id.
@@ -253,8 +266,14 @@ function* record(context: VerbContext, decided: readonly Decided[], now: number)
   const superseded = decided
     .flatMap(({ decision }) => decision.superseded)
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
-  const changed = fenced.filter((run, i) => run !== null && decided[i]?.decision.changed === true)
-  const written = yield* writeRuns([...superseded, ...(changed as Run[])])
+  const present = fenced.map((run, i) => {
+    const taken = decided[i]?.taken ?? null
+    if (run === null || taken === null) return run
+    return { ...taken.run, fence: ids[i]?.at(-1) ?? run.fence, claimFence: run.claimFence }
+  })
+  const changed = present.filter((run, i) => run !== null && decided[i]?.decision.changed === true)
+  const was = decided.flatMap((one) => one.was)
+  const written = yield* writeRuns([...superseded, ...(changed as Run[])], { was })
   const stored = new Map(written.map((run) => [run.id, run]))
   yield* writeSubjects(
     decided
@@ -262,7 +281,7 @@ function* record(context: VerbContext, decided: readonly Decided[], now: number)
       .map(({ decision }) => decision.subject),
   )
   yield* insertEvents(decided.flatMap(eventOf), now)
-  const after = fenced.map((run) => (run === null ? null : (stored.get(run.id) ?? run)))
+  const after = present.map((run) => (run === null ? null : (stored.get(run.id) ?? run)))
   for (const [i, { claim, decision, subject }] of decided.entries()) {
     const runId = isStale(decision) ? subject.currentRunId : (after[i]?.id ?? null)
     if (!decision.unclear || claim.pr === null || runId === null) continue
@@ -270,7 +289,14 @@ function* record(context: VerbContext, decided: readonly Decided[], now: number)
     yield* storeHeadCheck(question, now + firstCheckMs, now)
   }
   yield* announce(context, changesOf(decided, after, stored, ids))
-  return after.map((run, i) => ({ run, decisionId: decisionId[i] ?? 0 }))
+  return after.map((run, i) => {
+    const isTaken = run !== null && decided[i]?.taken !== null
+    return {
+      run: isTaken ? (fenced[i] ?? run) : run,
+      takenRun: isTaken ? run : null,
+      decisionId: decisionId[i] ?? 0,
+    }
+  })
 }
 
 /** What led to the claim. For a reclaim without a cause: the audit row of the lost holder. */
@@ -312,7 +338,7 @@ function changesOf(
 function answer(
   claim: Claim,
   decision: ClaimDecision,
-  { run, decisionId }: Stored = { run: null, decisionId: 0 },
+  { run, takenRun, decisionId }: Stored = { run: null, takenRun: null, decisionId: 0 },
 ): ClaimAnswer {
   const leased = decision.process && claim.lease !== null && run !== null
   return {
@@ -325,10 +351,17 @@ function answer(
     lease: leased
       ? { secret: secretOf(claim.lease, run), expiresAt: run.leaseExpiresAt ?? 0 }
       : null,
+    taken: takenRun === null ? null : takenBy(claim.executor, takenRun),
     // If the current head stays, GitHub need not be asked at once: the stored question is enough.
     unclear: decision.unclear && claim.pr !== null && !isStale(decision),
     decisionId,
   }
+}
+
+/** Its round has just begun, so it has no steps. */
+function takenBy(executor: LeaseGrant | undefined, run: Run): LeaseAnswer {
+  const secret = executor?.secret ?? ''
+  return { run, lease: { secret, expiresAt: run.leaseExpiresAt ?? 0 }, steps: [] }
 }
 
 function secretOf({ secret, unanswered = [] }: LeaseGrant, { leaseHash }: Run): string {

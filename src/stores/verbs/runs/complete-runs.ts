@@ -4,16 +4,19 @@
  * Order of locks: subjects (sorted), then runs (sorted), then deliveries.
  */
 import type { AuditDraft } from '../../../domain/audit.ts'
+import { shortFailure } from '../../../domain/failure-text.ts'
 import type { Run } from '../../../domain/run.ts'
 import { end } from '../../../domain/run.ts'
 import { HoldfastError, runNotFound } from '../../../errors.ts'
 import { sameHash } from '../../../secrets.ts'
-import type { CompleteRequest } from '../../../store.ts'
+import type { CompleteRequest, StepRequest } from '../../../store.ts'
 import type { BatchAnswer } from '../../sql-store/batcher.ts'
+import { cutText } from '../../../texts/cut-text.ts'
 import type { Verb } from '../../sql.ts'
 import { insertDecisions } from '../../tables/audit-table.ts'
 import type { LockedRun, VerbContext } from '../context.ts'
 import { lockRuns } from '../context.ts'
+import { actOnSteps, actOnStepsOf } from '../steps/act-on-steps.ts'
 import { checkHolder } from './hold-run.ts'
 import { storeEnds, type RunEnd } from './store-ends.ts'
 
@@ -33,6 +36,8 @@ export function* completeRuns(
   )
   const answers = new Map<CompleteRequest, BatchAnswer<Run>>()
   const ending = new Map<CompleteRequest, RunEnd>()
+  /** The run was completed before with the same lease, perhaps by its run token. */
+  const repeated: CompleteRequest[] = []
   const subjects = new Set<string>()
   for (const request of requests) {
     const found = locked.get(request.runId)
@@ -43,6 +48,7 @@ export function* completeRuns(
       const decided = decideEnd(context, request, found)
       if ('ended' in decided) ending.set(request, decided)
       else answers.set(request, decided)
+      if (!('ended' in decided) && !(decided instanceof Error)) repeated.push(request)
     }
   }
   const now = context.now()
@@ -52,11 +58,24 @@ export function* completeRuns(
   })
   yield* insertDecisions(notAskedFor, now)
   const stored = ending.size === 0 ? [] : yield* storeEnds(context, [...ending.values()])
+  const before = new Map([...ending.values()].map(({ before: { run } }) => [run.id, run]))
+  yield* actOnStepsOf(context, before, [...ending.keys()].flatMap(lastResults))
+  yield* actOnSteps(context, repeated.flatMap(lastResults))
   for (const [i, request] of [...ending.keys()].entries()) {
     const run = stored[i]
     if (run !== undefined) answers.set(request, run)
   }
   return requests.map((request) => answers.get(request) ?? 'deferred')
+}
+
+/**
+ * They are decided by the run as it was before: the sender held it. They are written after the run,
+ * as every step is.
+ */
+function lastResults({ runId, leaseHash, actor, stepResults = [] }: CompleteRequest) {
+  return stepResults.map(({ result, ...step }): StepRequest => {
+    return { ...step, runId, leaseHash, actor, action: { do: 'record', result } }
+  })
 }
 
 /** The run itself if this holder completed it before. An error is the answer of one request. */
@@ -117,10 +136,10 @@ function notAskedForAudits(
  * removes it from the run.
  */
 function holderTextOf(run: Run): { readonly [name: string]: string } {
-  const { state, errorText, description, summary } = run
+  const { state, errorCode, errorText, description, summary } = run
   if (state !== 'failed' && state !== 'skipped') return {}
   const text = errorText ?? (state === 'skipped' ? description : null)
-  if (text !== null) return { text: text.slice(0, auditTextMax) }
+  if (text !== null) return { text: shortFailure(errorCode, text, auditTextMax) }
   const line = summary?.split('\n').find((one) => one.trim() !== '')
-  return line === undefined ? {} : { summary: line.trim().slice(0, auditTextMax) }
+  return line === undefined ? {} : { summary: cutText(line.trim(), auditTextMax) }
 }

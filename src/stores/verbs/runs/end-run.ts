@@ -117,14 +117,14 @@ function* storeSwept(
   const lost = { worker: run.worker, round: run.round, attempt: run.attempt }
   switch (swept.what) {
     case 'later': {
-      yield* writeRuns([swept.run])
+      yield* writeRuns([swept.run], { was: [run] })
       return null
     }
     case 'returned': {
       const data = { ...lost, ...why }
       const audit = { type: 'run.heartbeat_lost', actor, runId, data } as const
       const fence = yield* insertAudit(audit, run.fence, context.now())
-      const [stored] = yield* writeRuns([{ ...swept.run, fence }])
+      const [stored] = yield* writeRuns([{ ...swept.run, fence }], { was: [run] })
       yield* announceAgain(context, locked, stored ?? swept.run, fence)
       return stored ?? swept.run
     }

@@ -34,7 +34,9 @@ export function* grantLeases(
 ): Verb<Leased[]> {
   const now = context.now()
   const decisions = granted.map(({ run, grant }) => {
-    const data = { worker: grant.worker, round: run.round, attempt: run.attempt }
+    const { round, attempt } = run
+    const asCaller = grant.holder === 'caller' && { as_caller: true }
+    const data = { worker: grant.worker, round, attempt, ...asCaller }
     const audit = { type: 'run.leased', actor, runId: run.id, data } as const
     return { drafts: [audit], causeId: run.fence }
   })
@@ -45,7 +47,10 @@ export function* grantLeases(
   }))
   // Sorted, as every lock of many: requests about steps keep several runs unchanged.
   const sorted = leased.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-  const written = yield* writeRuns(sorted, context.dialect.rowsFromJson)
+  const written = yield* writeRuns(sorted, {
+    was: granted.map(({ run }) => run),
+    rowsFromJson: context.dialect.rowsFromJson,
+  })
   const stored = new Map(written.map((run) => [run.id, run]))
   const runs = leased.map((run) => stored.get(run.id) ?? run)
   yield* announce(

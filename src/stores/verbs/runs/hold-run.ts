@@ -31,7 +31,7 @@ export function* leaseRun(context: VerbContext, request: LeaseRequest): Verb<Lea
   if ((yield* endedForGrant(context, [request.grant])).size > 0) throw tokenRevoked()
   const found =
     request.runId === null
-      ? yield* lockCandidate(context, typesWithin(request), request.within)
+      ? yield* lockCandidate(context, yield* typesToTake(request), request.within)
       : (yield* lockRun(context, request.runId)).run
   if (found === null) return null
   const types = typesWithin(request)
@@ -91,6 +91,25 @@ function typesWithin({ types, within }: LeaseRequest): readonly string[] | null 
   return types.filter((type) => reached.includes(type))
 }
 
+/** Null: any. */
+function* typesToTake(request: LeaseRequest): Verb<readonly string[] | null> {
+  const { exceptTypes = [] } = request
+  const types = typesWithin(request)
+  return types !== null || exceptTypes.length === 0 ? types : yield* waitingTypesBut(exceptTypes)
+}
+
+/** It steps along the index from type to type, so the number of waiting runs does not matter. */
+function* waitingTypesBut(except: readonly string[]): Verb<readonly string[]> {
+  const rows = yield sql`WITH RECURSIVE walked (type) AS (
+      SELECT min(type) FROM run WHERE available_at IS NOT NULL
+      UNION ALL
+      SELECT (SELECT min(run.type) FROM run
+        WHERE available_at IS NOT NULL AND run.type > walked.type)
+      FROM walked WHERE walked.type IS NOT NULL)
+    SELECT type FROM walked WHERE type IS NOT NULL`
+  return rows.map((row) => row['type'] as string).filter((type) => !except.includes(type))
+}
+
 /** No type waits for ever, in whatever order a worker names its types. */
 function* inTurn(types: readonly string[]): Verb<readonly string[]> {
   return types.length < 2 ? types : yield* withRuns(types)
@@ -98,13 +117,17 @@ function* inTurn(types: readonly string[]): Verb<readonly string[]> {
 
 export function* availableTypes(
   types: readonly string[],
-  any: boolean,
+  allBut: readonly string[] | null,
   repositories: TokenLimits['repositories'],
 ): Verb<readonly string[]> {
   // The concatenation keeps the planner from using the index over all runs of a repository.
   const reached = inRepositories({ repositories, types: null }, raw("scope || ''"))
+  if (allBut !== null && allBut.length > 0) {
+    const others = yield* waitingTypesBut(allBut)
+    return yield* withRuns([...types, ...others], reached)
+  }
   const found = yield* withRuns(types, reached)
-  if (!any) return found
+  if (allBut === null) return found
   const [row] = yield sql`SELECT type FROM run WHERE available_at IS NOT NULL AND ${reached}
     ORDER BY asked DESC, available_at LIMIT 1`
   return row === undefined ? found : [...new Set([...found, row['type'] as string])]
@@ -138,7 +161,7 @@ export function* heartbeatRun(context: VerbContext, request: HolderRequest): Ver
   if (run === null) throw runNotFound(request.runId)
   checkHolder(run, request.leaseHash, context.now())
   const leaseMs = request.leaseMs ?? run.leaseMs
-  const [renewed] = yield* writeRuns([renew(run, leaseMs, context.now())])
+  const [renewed] = yield* writeRuns([renew(run, leaseMs, context.now())], { was: [run] })
   return { expiresAt: renewed?.leaseExpiresAt ?? 0, fence: run.fence, leaseMs }
 }
 
@@ -149,7 +172,7 @@ export function* releaseRun(context: VerbContext, request: HolderRequest): Verb<
   const data = { worker: run.worker, round: run.round, attempt: run.attempt }
   const audit = { type: 'run.released', actor: request.actor, runId: run.id, data } as const
   const fence = yield* insertAudit(audit, run.fence, now)
-  const [released] = yield* writeRuns([{ ...makePending(run, now), fence }])
+  const [released] = yield* writeRuns([{ ...makePending(run, now), fence }], { was: [run] })
   yield* announceHolder(context, released ?? run)
   return released ?? run
 }

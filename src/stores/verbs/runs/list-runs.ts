@@ -2,6 +2,7 @@
  * Lists of runs, newest first, each along an index: by repository, pull request, state, key or
  * head. The filters `type`, and `pr` without a repository, only skip rows on the way.
  */
+import { readPullRequestKey } from '../../../domain/pair.ts'
 import type { Run, RunState } from '../../../domain/run.ts'
 import type { Subject } from '../../../domain/subject.ts'
 import type { TokenLimits } from '../../../domain/token-limits.ts'
@@ -23,7 +24,7 @@ export function* listRuns(filter: RunFilter, page: Page): Verb<Paged<Run>> {
   else if (pr !== undefined) where.push(sql`pr = ${pr}`)
   if (state !== undefined) where.push(sql`state = ${state}`)
   if (type !== undefined) where.push(sql`type = ${type}`)
-  if (key !== undefined) where.push(sql`key = ${key}`)
+  if (key !== undefined) where.push(hasKey(key))
   if (headSha !== undefined) where.push(sql`head_sha = ${headSha}`)
   if (within !== undefined) where.push(ofTypes(within, raw('type')), ofReached(within))
   const inOrder = sql`${join(where, ' AND ')} ORDER BY id DESC`
@@ -38,6 +39,13 @@ export function* listRuns(filter: RunFilter, page: Page): Verb<Paged<Run>> {
  */
 const ofRepository = (state: RunState | undefined): Sql =>
   raw(state === 'pending' || state === 'running' || state === 'waiting' ? "scope || ''" : 'scope')
+
+/** The key of a pull request's run is found by the commit in it: see `selectForClaims`. */
+function hasKey(key: string): Sql {
+  const headSha = readPullRequestKey(key)?.headSha ?? ''
+  return sql`id IN (SELECT id FROM run WHERE head_sha = ${headSha} AND key = ${key}
+    UNION ALL SELECT id FROM run WHERE key = ${key} AND pr IS NULL)`
+}
 
 function ofReached(within: TokenLimits): Sql {
   if (within.repositories === null) return raw('1 = 1')

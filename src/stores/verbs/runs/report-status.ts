@@ -26,7 +26,9 @@ export function* reportStatus(context: VerbContext, request: ReportRequest): Ver
   const audit = { type: 'run.agent.status_reported', actor, runId: run.id, data } as const
   // A report without a lease is an operator's, so nothing in the run caused it.
   const causeId = yield* insertAudit(audit, request.leaseHash === null ? null : run.fence, now)
-  const [stored] = yield* writeRuns([{ ...run, reports: withReport(run.reports, text, now) }])
+  const [stored] = yield* writeRuns([{ ...run, reports: withReport(run.reports, text, now) }], {
+    was: [run],
+  })
   const reported = stored ?? run
   yield* announceAgain(context, { subject }, reported, causeId, true)
   return reported

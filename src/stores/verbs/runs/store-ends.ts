@@ -29,8 +29,10 @@ export function* storeEnds(context: VerbContext, ends: readonly RunEnd[]): Verb<
   const endIds = (yield* insertDecisions(decisions, now)).map(([id = 0]) => id)
   // Sorted, as every lock of many.
   const sorted = ends.map(({ ended }) => ended).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  const was = ends.map(({ before }) => before.run)
+  const { rowsFromJson } = context.dialect
   const written = new Map(
-    (yield* writeRuns(sorted, context.dialect.rowsFromJson)).map((run) => [run.id, run]),
+    (yield* writeRuns(sorted, { was, rowsFromJson })).map((run) => [run.id, run]),
   )
   const stored = ends.map(({ before, ended }, i) => ({
     before: { run: before.run, subject: withEnd(before.subject, ended) },

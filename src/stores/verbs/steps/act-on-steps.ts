@@ -52,8 +52,19 @@ export function* actOnSteps(
   context: VerbContext,
   requests: readonly StepRequest[],
 ): Verb<BatchAnswer<ActAnswer>[]> {
+  if (requests.length === 0) return []
   const ids = requests.map(({ runId }) => runId)
   const runs = yield* selectHoldsUnchanged(ids, context.dialect.keepUnchanged)
+  return yield* actOnStepsOf(context, runs, requests)
+}
+
+/** The runs cannot change before this transaction ends, or are changed by it. */
+export function* actOnStepsOf(
+  context: VerbContext,
+  runs: ReadonlyMap<string, RunHold>,
+  requests: readonly StepRequest[],
+): Verb<BatchAnswer<ActAnswer>[]> {
+  if (requests.length === 0) return []
   const now = context.now()
   const asked = requests.map((request) => checkSender(request, runs.get(request.runId), now))
   const steps = yield* findSteps(asked.filter(isAsked))

@@ -102,7 +102,7 @@ export function* storeWithRun(
   const ids = yield* insertDecision(audits, run.fence, context.now())
   const fence = ids.at(-1) ?? run.fence
   const changes = after.run === run ? [] : [{ ...after.run, fence }]
-  const [changed] = yield* writeRuns(changes)
+  const [changed] = yield* writeRuns(changes, { was: [run] })
   if (changed === undefined) yield* keepRun(context, run)
   const [step] = yield* writeSteps([after.step])
   if (changed !== undefined) yield* announceAgain(context, { subject }, changed, fence)

@@ -1,0 +1,223 @@
+/**
+ * Goal: a run starts in the transaction of its claim while an executor of the process is free, and
+ * the promises about slots and order hold all the same.
+ * Method: a real store in memory behind one that the test can make wait, refuse and fail. The time
+ * since the store was last asked is the test's own, so a slow machine changes nothing.
+ */
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { systemClock, type Clock } from '../../src/clock.ts'
+import type { Claim } from '../../src/domain/claim.ts'
+import { StoreUnavailableError } from '../../src/errors.ts'
+import type { RunPolicy } from '../../src/domain/run.ts'
+import { openStore } from '../../src/open-store.ts'
+import type { RunContext } from '../../src/run-handler.ts'
+import { hashLeaseToken } from '../../src/secrets.ts'
+import type { ClaimAnswer, Store } from '../../src/store.ts'
+import { workWorld, type WorkWorld } from './work-world.ts'
+
+let inner: Store
+let world: WorkWorld
+/** Whether each claim brought an executor, in order. */
+let offered: boolean[]
+let claimInstead: ((claim: () => Promise<ClaimAnswer>) => Promise<ClaimAnswer>) | null
+/** Resolves when the store may answer which types have runs, and which runs are leased. */
+let looking: Promise<unknown>
+let leasing: { wait: Promise<unknown>; asked: number }
+let began: string[]
+let nowMs: number
+let open: Map<string, () => void>
+
+beforeEach(async () => {
+  inner = await openStore({ database: { kind: 'sqlite', path: ':memory:' } })
+  offered = []
+  claimInstead = null
+  looking = Promise.resolve()
+  leasing = { wait: Promise.resolve(), asked: 0 }
+  began = []
+  nowMs = 0
+  open = new Map()
+})
+
+afterEach(async () => {
+  await world.close()
+  await inner.close()
+})
+
+const clock: Clock = { ...systemClock, monotonicMs: () => nowMs }
+
+function watchedStore(): Store {
+  const claim: Store['runs']['claim'] = (asked: Claim, key) => {
+    offered.push(asked.executor !== undefined)
+    const reallyClaim = () => inner.runs.claim(asked, key)
+    return claimInstead === null ? reallyClaim() : claimInstead(reallyClaim)
+  }
+  const availableTypes: Store['runs']['availableTypes'] = async (...args) => {
+    await looking
+    return await inner.runs.availableTypes(...args)
+  }
+  const leaseMany: Store['runs']['leaseMany'] = async (request) => {
+    leasing.asked++
+    await leasing.wait
+    return await inner.runs.leaseMany(request)
+  }
+  const instead: Record<string | symbol, unknown> = { claim, availableTypes, leaseMany }
+  const runs = new Proxy(inner.runs, {
+    get: (target, name) => {
+      if (Object.hasOwn(instead, name)) return instead[name]
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+  return new Proxy(inner, {
+    get: (target, name) => {
+      if (name === 'runs') return runs
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+}
+
+async function handler(run: RunContext): Promise<void> {
+  began.push(run.key)
+  await new Promise<void>((resolve) => {
+    open.set(run.key, resolve)
+    run.signal.addEventListener('abort', () => resolve())
+  })
+}
+
+async function start(concurrency: number, policy: Partial<RunPolicy> = {}): Promise<void> {
+  const store = watchedStore()
+  world = await workWorld({ handlers: { job: handler }, concurrency, store, clock, policy })
+  // Until it has looked once, it does not know whether older runs wait.
+  await claimUntilOffered()
+}
+
+/** Claims runs that end at once, until one is offered an executor. */
+async function claimUntilOffered(): Promise<void> {
+  for (let i = 0; offered.at(-1) !== true; i++) await once(`warm-up-${i}`)
+  offered = []
+  began = []
+}
+
+async function once(key: string): Promise<void> {
+  const { run } = await world.claim('job', key)
+  await expect.poll(() => open.has(key)).toBe(true)
+  open.get(key)?.()
+  await world.ended(run?.id ?? '')
+}
+
+const begun = (...keys: readonly string[]) => expect.poll(() => began).toEqual(keys)
+
+it('the claim brings the executor, and its answer is that of a pending run', async () => {
+  await start(2)
+  const { run } = await world.claim('job', 'a')
+  expect([offered, run?.state]).toEqual([[true], 'pending'])
+  await begun('a')
+  const types = (await world.audit(run?.id ?? '')).map(({ type }) => type)
+  expect(types).toEqual(['run.claimed', 'run.leased'])
+  open.get('a')?.()
+  expect((await world.ended(run?.id ?? '')).state).toBe('succeeded')
+})
+
+it('no more runs than slots, and a run that waits comes before a later one', async () => {
+  await start(1)
+  await world.claim('job', 'a')
+  await begun('a')
+  await world.claim('job', 'b')
+  expect(offered.at(-1)).toBe(false)
+  open.get('a')?.()
+  // This one arrives while the slot of the first is free again, or is about to be.
+  for (let i = 0; i < 5; i++) await world.claim('job', `c${i}`)
+  await begun('a', 'b')
+  open.get('b')?.()
+  await begun('a', 'b', 'c0')
+})
+
+it('the slot is free again if the claim starts nothing', async () => {
+  await start(1)
+  const [first, second] = await Promise.all([world.claim('job', 'a'), world.claim('job', 'a')])
+  expect([first.reason, second.reason].toSorted()).toEqual(['duplicate', 'new'])
+  await begun('a')
+  open.get('a')?.()
+  await world.ended(first.run?.id ?? '')
+  await claimUntilOffered()
+  await world.claim('job', 'a')
+  expect(offered).toEqual([true])
+  await world.claim('job', 'b')
+  await begun('b')
+})
+
+it('the slot is free again if the store fails', async () => {
+  await start(1)
+  claimInstead = () => Promise.reject(new StoreUnavailableError('store_unreachable', 'away'))
+  await expect(world.claim('job', 'a')).rejects.toMatchObject({ code: 'store_unreachable' })
+  claimInstead = null
+  await world.claim('job', 'b')
+  expect(offered).toEqual([true, true])
+  await begun('b')
+})
+
+it('a run whose claim was under way at the stop is given back, uncounted', async () => {
+  await start(1)
+  const answered = Promise.withResolvers<null>()
+  claimInstead = async (claim) => {
+    await answered.promise
+    return await claim()
+  }
+  const claimed = world.claim('job', 'a')
+  await expect.poll(() => offered).toEqual([true])
+  const stopped = world.work.stop(0)
+  answered.resolve(null)
+  const id = (await claimed).run?.id ?? ''
+  expect(await stopped).toBeGreaterThanOrEqual(0)
+  await expect.poll(async () => (await inner.runs.get(id))?.state).toBe('pending')
+  expect((await inner.runs.get(id))?.attempt).toBe(1)
+})
+
+it('what the store said half a second ago counts no more', async () => {
+  // Otherwise the end of each run is a reason to look, because another one may wait behind it.
+  await start(1, { onNewer: 'supersede' })
+  const answered = Promise.withResolvers<null>()
+  looking = answered.promise
+  nowMs += 499
+  await once('a')
+  nowMs += 1
+  await once('b')
+  answered.resolve(null)
+  expect(offered).toEqual([true, false])
+})
+
+it('no slot is reserved while a lease that may fill them all is under way', async () => {
+  await start(2)
+  const held = await world.runs.claim({ kind: 'job', type: 'job', key: 'given back' }, 'test')
+  const answered = Promise.withResolvers<null>()
+  leasing = { wait: answered.promise, asked: 0 }
+  const [id, token] = [held.run?.id ?? '', held.lease?.token ?? '']
+  await world.runs.release(id, hashLeaseToken(token), 'test')
+  await expect.poll(() => leasing.asked).toBe(1)
+  offered = []
+  await Promise.all(['a', 'b', 'c'].map((key) => world.claim('job', key)))
+  expect(offered).toEqual([false, false, false])
+  answered.resolve(null)
+  await expect.poll(() => began.length).toBe(2)
+  expect(began[0]).toBe('given back')
+})
+
+it('two hundred claims at once are all done, each once', async () => {
+  world = await workWorld({
+    handlers: {
+      job: async (run) => {
+        began.push(run.key)
+        await run.step('a', () => 1)
+      },
+    },
+    concurrency: 8,
+    store: watchedStore(),
+  })
+  const keys = Array.from({ length: 200 }, (_, i) => `k${i}`)
+  const claimed = await Promise.all(keys.map((key) => world.claim('job', key)))
+  for (const { run } of claimed) {
+    expect((await world.ended(run?.id ?? '')).state).toBe('succeeded')
+  }
+  expect(began.toSorted()).toEqual(keys.toSorted())
+})
