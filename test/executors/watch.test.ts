@@ -49,8 +49,19 @@ async function watched(script: string, leadsGroup = true, leaseMs = 60_000): Pro
 function guards(): number[] {
   return readdirSync('/proc')
     .map(Number)
-    .filter((pid) => Number.isInteger(pid) && isAlive(pid) && parentOf(pid) === process.pid)
+    .filter((pid) => Number.isInteger(pid) && isAlive(pid) && isOurs(pid))
     .filter((pid) => !children.some((child) => child.pid === pid))
+}
+
+/** Other programs of the machine end while we look at them. */
+function isOurs(pid: number): boolean {
+  try {
+    return parentOf(pid) === process.pid
+  } catch (error) {
+    // ESRCH: it ended after its file was opened.
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return false
+    throw error
+  }
 }
 
 const family = 'setsid stubborn away & stubborn child & mark own; exec stubborn last'
