@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from './clock.ts'
+import { isSandboxId, sandboxIdsFrom } from './domain/repository-names.ts'
 import type { GitHub, GitHubCalls, GitHubRequests, GitHubTokens, RepositoryRef } from './github.ts'
 import { createGitHub } from './github/create-github.ts'
 import type { Log } from './log.ts'
@@ -24,8 +25,6 @@ export interface SandboxOptions {
 
 const repositoryPath =
   /^\/(repos|repositories)\/((?<=repos\/)[^/]+\/[^/]+|\d{1,15})(?:\/(?:issues|pulls)\/(\d+))?/
-/** Higher than every id of GitHub, so that an id from a webhook never means another repository. */
-const ownIdsFrom = 1e14
 const unknownSha = '0'.repeat(40)
 
 export type SandboxGitHub = GitHub & GitHubCalls & GitHubTokens & GitHubRequests
@@ -54,8 +53,8 @@ export function openSandbox(options: SandboxOptions): SandboxGitHub {
     ...github,
     /** In the sandbox the first id that a caller gives for a name is the repository's id. */
     repositoryNamed: (repo, unverifiedId) => {
-      const holder = content.ids.get(repo.toLowerCase()) ?? ownIdsFrom
-      if (unverifiedId != null && holder >= ownIdsFrom)
+      const holder = content.ids.get(repo.toLowerCase()) ?? null
+      if (unverifiedId != null && (holder === null || isSandboxId(holder)))
         makeNamed(simulator, content, unverifiedId, repo)
       return github.repositoryNamed(repo)
     },
@@ -130,5 +129,5 @@ const placeholderName = (id: number): string => `sandbox/${id}`
 /** Every process makes the same id, because the store keeps it. */
 function idOf(name: string): number {
   const hash = createHash('sha256').update(name.toLowerCase()).digest()
-  return ownIdsFrom + hash.readUInt32BE()
+  return sandboxIdsFrom + hash.readUInt32BE()
 }

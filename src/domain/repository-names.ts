@@ -9,6 +9,13 @@
  */
 export type HeardAt = number | 'now' | null
 
+/**
+ * A sandbox gives such an id to a repository whose id nobody has sent. It is higher than every id
+ * of GitHub, so an id from a webhook never means another repository.
+ */
+export const sandboxIdsFrom = 1e14
+export const isSandboxId = (githubId: number): boolean => githubId >= sandboxIdsFrom
+
 /** The repository that has the name, as far as we know. */
 export interface NameHolder {
   readonly githubId: number | null

@@ -1,6 +1,7 @@
 /** Decides once whether an event leads to work. If it does, the caller gets the lease. */
 import type { ClaimBody, ClaimedView } from '../contract/runs.ts'
 import { claimedView } from '../contract/run-view.ts'
+import { isSandboxId } from '../domain/repository-names.ts'
 import { reachesRepository, reachesType, type TokenLimits } from '../domain/token-limits.ts'
 import type { ClaimRequest } from '../runs/runs.ts'
 import { leaseTokenOf, limitsOf } from './caller.ts'
@@ -65,7 +66,8 @@ function webhookIdOf(body: ClaimBody): string | undefined {
 /**
  * The claim that a limited token may make, by the repository that its name means now. Such a claim
  * must not teach Holdfast an id: with the id of another repository, it would reach that one. So the
- * id must be the known one. If none is known yet, only the name counts.
+ * id must be the known one. If none is known yet, only the name counts. So it does if the sandbox
+ * made up the id.
  */
 async function claimWithin(
   store: ReachStore,
@@ -85,7 +87,7 @@ async function claimWithin(
   }
   if (limits.repositories === null || repoId === undefined) return claim
   const githubId = stored?.githubId ?? null
-  if (githubId === null) return { ...claim, repoId: undefined }
+  if (githubId === null || isSandboxId(githubId)) return { ...claim, repoId: undefined }
   if (githubId === repoId) return claim
   throw outsideLimits(limits, `repo_id ${repoId} is not known as ${repo ?? ''}, so it`)
 }

@@ -3,6 +3,7 @@
  * wrong id, such as a fork's. So a caller alone cannot merge, rename or contradict a repository:
  *
  *   GitHub said so before         the id is used
+ *   the sandbox made up an id     the claim uses the name alone: the id may be right
  *   GitHub says so when asked     the id is used, and GitHub's answer is stored
  *   GitHub says otherwise         the claim is refused
  *   GitHub cannot be asked        if GitHub said otherwise before, the claim is refused; otherwise
@@ -12,6 +13,7 @@
  * it contradicts what is known.
  */
 import type { Claim } from '../domain/claim.ts'
+import { isSandboxId } from '../domain/repository-names.ts'
 import { ConflictError } from '../errors.ts'
 import type { StorePart } from '../store.ts'
 import type { NameCheck } from './name-check.ts'
@@ -34,6 +36,7 @@ export async function withRepository(
       ? await store.repositories.learnUnverified(repo, repoId, eventAt, actor)
       : await store.repositories.nameKnowledge(repo, repoId)
   if (knowledge === 'known') return claim
+  if (knowledge !== 'open' && isSandboxId(knowledge.anothers)) return { ...claim, repoId: null }
   const idOnGitHub = names === null ? null : await names.repositoryIdOf(repo, repoId)
   if (idOnGitHub === repoId) return claim
   if (idOnGitHub !== null) throw mismatch(repo, repoId, idOnGitHub, otherName)

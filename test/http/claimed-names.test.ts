@@ -37,14 +37,24 @@ afterEach(async () => {
 const live = () => ({ GITHUB_API_URL: served.url, GITHUB_TOKEN: 'ghp_bot' })
 const sandbox = () => ({ GITHUB_WEBHOOK_SECRET: '' })
 
-async function claim(more: object) {
-  const answer = await fetch(new URL('/v1/runs', server?.hookUrl), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ ...aClaim, ...more }),
-  })
-  return { status: answer.status, body: (await answer.json()) as { code: string; hint: string } }
+interface Answered {
+  readonly code?: string
+  readonly hint?: string
+  readonly reason?: string
+  readonly run?: { readonly id: string }
+  readonly token?: string
 }
+
+async function post(path: string, body: object, token = adminToken) {
+  const answer = await fetch(new URL(path, server?.hookUrl), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return { status: answer.status, body: (await answer.json()) as Answered }
+}
+
+const claim = (more: object, token?: string) => post('/v1/runs', { ...aClaim, ...more }, token)
 
 it('with another id than GitHub’s is a 409, and the name keeps its meaning', async () => {
   server = await openLiveServer({ folder, env: live() })
@@ -64,4 +74,19 @@ it('is accepted in a sandbox', async () => {
   const repository = await server.app.store.repositories.getByName(name)
   expect(repository).toMatchObject({ githubId: 77 })
   expect(await server.app.store.repositories.nameKnowledge(name, 77)).toBe('known')
+})
+
+it('is no other repository in a sandbox that had made up an id', async () => {
+  server = await openLiveServer({ folder, env: sandbox() })
+  const { store } = server.app
+  const limits = { repos: [aClaim.repo], types: ['review'] }
+  const { token: limited } = (await post('/v1/tokens', { scope: 'worker', ...limits })).body
+  const first = await claim({ repo_id: 77, lease: false }, limited)
+  expect([first.status, first.body.reason]).toEqual([201, 'new'])
+  // The publisher wants an id, and nobody has sent one that counts.
+  await expect.poll(async () => (await store.repositories.getByName(name))?.githubId).not.toBe(null)
+  for (const token of [limited, adminToken]) {
+    const { status, body } = await claim({ repo_id: 77, lease: false }, token)
+    expect([status, body.reason, body.run?.id]).toEqual([200, 'duplicate', first.body.run?.id])
+  }
 })
