@@ -14,13 +14,16 @@ export interface WakeUp {
   readonly type: string
 }
 
+export type Heard = 'looked' | 'full' | undefined
+
 export interface EngineListener {
   /**
    * A run of this type may be available. Never rejects. Resolves with `looked` if the store was
    * then asked for runs of this type, as many as this process has slots for. So whatever was
-   * announced before the call needs no other look.
+   * announced before the call needs no other look. With `full` if this process has no slot for the
+   * run and has paused the type: the wake-up is kept for a later one, or for another process.
    */
-  runAvailable(wakeUp: WakeUp): Promise<'looked' | undefined>
+  runAvailable(wakeUp: WakeUp): Promise<Heard>
   /** These runs may have lost their holder (cancelled, superseded, ended): look. */
   runsLost(runIds: readonly string[]): void
 }

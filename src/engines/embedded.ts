@@ -93,7 +93,9 @@ class Line {
       if (this.#isPaused) break
       this.#waiting.delete(key)
       const before = [...this.#waiting.keys()]
-      if ((await this.#take(wakeUp)) !== 'looked') continue
+      const heard = await this.#take(wakeUp)
+      if (heard === 'full') this.#waiting.set(key, wakeUp)
+      if (heard !== 'looked') continue
       for (const covered of before) this.#waiting.delete(covered)
     }
     this.#isTaking = false

@@ -255,15 +255,12 @@ export class Processor {
     const { store, runs } = this.#options
     const offers = runs.offerStarts()
     try {
-      const acts = decided.acts.map((act) => {
-        return act.act === 'claim' ? { ...act, claim: offers.offer(act.claim) } : act
-      })
-      const finished = await store.inbox.finish({ ...decided, acts })
+      const finished = await store.inbox.finish(decided, offers)
       for (const claim of finished.claims) offers.begin(claim)
       this.#afterCommit(finished)
       return finished
     } finally {
-      offers.close()
+      offers.withdraw()
     }
   }
 

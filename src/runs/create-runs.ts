@@ -194,14 +194,12 @@ class StoreRuns implements RunsService {
     const claim = await withRepository(sources, this.toClaim(request, actor))
     const offers = this.offerStarts()
     try {
-      // A kept answer is given again, and its run starts only once.
-      const offered = idempotencyKey === undefined ? offers.offer(claim) : claim
-      const answer = await store.runs.claim(offered, idempotencyKey ?? null)
+      const answer = await store.runs.claim(claim, idempotencyKey ?? null, offers)
       offers.begin(answer)
       this.claimCommitted(answer)
       return claimedView(answer)
     } finally {
-      offers.close()
+      offers.withdraw()
     }
   }
 

@@ -2,22 +2,20 @@
  * Starts the runs of claims on free executors of this process, in the transaction of their claims.
  * Otherwise each run would be written twice: as pending, and a moment later as leased.
  *
- *   claim ─ reserve a slot ─▶ store ─┬─ its run was taken ─▶ the executor begins
- *                                    └─ anything else ─────▶ the slot is free again
+ *   its transaction begins ─ reserve a slot ─┬─ its run was taken ─▶ the executor begins
+ *                                            └─ anything else ─────▶ the slot is free again
  *
- * What must hold: a slot that was reserved is used or free again, however the claim ends. If the
- * store's answer is lost, a run that was taken waits until its lease has ended.
+ * What must hold: a slot that was reserved is used or free again, however the claim ends. It is
+ * not reserved while the claim waits for others. If the store's answer is lost, a run that was
+ * taken waits until its lease has ended.
  */
 import type { Claim } from '../domain/claim.ts'
 import type { LeaseGrant } from '../domain/run.ts'
-import type { ClaimAnswer, LeaseAnswer } from '../store.ts'
+import type { ClaimAnswer, ExecutorOffers, LeaseAnswer } from '../store.ts'
 
 /** The executors of this process. */
 export interface FreeExecutors {
-  /**
-   * Keeps a slot of this type free. Null if none is free, or if other runs of the type may wait:
-   * they come first.
-   */
+  /** Keeps a slot of this type free. Null if none is free, or if other runs of the type wait. */
   reserve(type: string): ReservedSlot | null
 }
 
@@ -29,7 +27,7 @@ export interface ReservedSlot {
   giveBack(): void
 }
 
-export class StartOffers {
+export class StartOffers implements ExecutorOffers {
   readonly #executors: FreeExecutors
   readonly #grant: (worker: string) => LeaseGrant
   /** By the hash of the lease. */
@@ -40,7 +38,6 @@ export class StartOffers {
     this.#grant = grant
   }
 
-  /** The claim, with an executor if one is free for it. */
   offer(claim: Claim): Claim {
     if (claim.lease !== null || claim.skipReason !== null) return claim
     const slot = this.#executors.reserve(claim.type)
@@ -57,8 +54,8 @@ export class StartOffers {
     this.#offered.get(hash)?.begin(taken)
   }
 
-  /** Call it when the claims have been answered, or have failed. */
-  close(): void {
+  /** Call it also when the claims have been answered, or have failed. */
+  withdraw(): void {
     for (const slot of this.#offered.values()) slot.giveBack()
     this.#offered.clear()
   }

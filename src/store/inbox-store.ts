@@ -5,13 +5,16 @@ import type { AskingComment } from '../domain/outbox/refusal.ts'
 import type { Run } from '../domain/run.ts'
 import type { IdempotencyKey } from './idempotency-key.ts'
 import type { Page, Paged } from './page.ts'
-import type { ClaimAnswer } from './run-store.ts'
+import type { ClaimAnswer, ExecutorOffers } from './run-store.ts'
 
 export interface InboxStore {
   /** Stores a webhook before it is answered. If its GUID or its event is known, it is a repeat. */
   receive(webhook: NewWebhook): Promise<ReceivedWebhook>
-  /** Does what was decided about a waiting webhook and ends its wait, all in one commit. */
-  finish(decided: DecidedWebhook): Promise<FinishedWebhook>
+  /**
+   * Does what was decided about a waiting webhook and ends its wait, all in one commit. For
+   * `offers` see `RunStore.claim`.
+   */
+  finish(decided: DecidedWebhook, offers?: ExecutorOffers): Promise<FinishedWebhook>
   /** It cannot be decided now; try again at `dueAt`. */
   postpone(entryId: string, dueAt: number, why: string): Promise<void>
   /** A person asks to process a webhook again. */

@@ -11,9 +11,27 @@ import type { RepositoryLimit, TokenLimits } from '../domain/token-limits.ts'
 import type { IdempotencyKey } from './idempotency-key.ts'
 import type { Page, Paged } from './page.ts'
 
+/** The free executors of this process, for the runs of some claims. */
+export interface ExecutorOffers {
+  /**
+   * The claim, with an executor if one is free for it. Called when its transaction begins: a claim
+   * that waits for its turn, or alone for somebody's lock, keeps no executor from other runs.
+   */
+  offer(claim: Claim): Claim
+  /** Nothing came of what was offered so far. */
+  withdraw(): void
+}
+
 export interface RunStore {
-  /** Decides a claim by the table in domain/claim.ts, under the subject's lock. */
-  claim(claim: Claim, idempotencyKey: IdempotencyKey | null): Promise<ClaimAnswer>
+  /**
+   * Decides a claim by the table in domain/claim.ts, under the subject's lock. The run it leaves
+   * may start at once on what `offers` has, but not with an Idempotency-Key: its answer is kept.
+   */
+  claim(
+    claim: Claim,
+    idempotencyKey: IdempotencyKey | null,
+    offers?: ExecutorOffers,
+  ): Promise<ClaimAnswer>
   /** GitHub confirmed the head: replaces an order that arrival decided for now. */
   confirmHead(confirmed: ConfirmedHead): Promise<ConfirmHeadAnswer>
   /** A new holder for a pending run; null when none is available. */

@@ -10,7 +10,7 @@
  */
 import { backgroundLoop, type BackgroundLoop } from '../background-loop.ts'
 import type { Clock } from '../clock.ts'
-import type { Engine, WakeUp } from '../engine.ts'
+import type { Engine, Heard, WakeUp } from '../engine.ts'
 import type { Executor } from '../executor.ts'
 import type { Log } from '../log.ts'
 import { RecentMap } from '../recent-map.ts'
@@ -70,8 +70,8 @@ class StoreWorkLoop implements WorkLoop {
   readonly #inWork = new Map<LeasedRun, Promise<void>>()
   /** The fences of the runs that this process leased last. */
   readonly #leased = new RecentMap<number>()
-  /** Types whose runs are being leased now; true if there was another hint meanwhile. */
-  readonly #leasing = new Map<string, boolean>()
+  /** Types whose runs are being leased now. */
+  readonly #leasing = new Map<string, Leasing>()
   /** When the store was last asked, and then had no more runs of the type. */
   readonly #emptiedAt = new Map<string, number>()
   readonly #poll: BackgroundLoop
@@ -138,21 +138,36 @@ class StoreWorkLoop implements WorkLoop {
    * A run that this process leased since then needs no other lease. The leases that hints lead to
    * take as many runs as there are slots, so under load this is true of most wake-ups.
    */
-  async #wakeUp({ runId, fence, type }: WakeUp): Promise<'looked' | undefined> {
-    const leasedAs = this.#leased.get(runId)
-    if (leasedAs !== undefined && leasedAs > fence) return undefined
-    return (await this.#lease(type)) ? 'looked' : undefined
+  async #wakeUp({ runId, fence, type }: WakeUp): Promise<Heard> {
+    const isLeased = (): boolean => (this.#leased.get(runId) ?? -1) > fence
+    if (isLeased()) return undefined
+    const answered = await this.#lease(type)
+    if (isLeased()) return answered ? 'looked' : undefined
+    if (this.#slots.get(type)?.free === 0 || this.#isStopping) {
+      // If a person had asked for the run, the slot that is left for such runs would have taken it.
+      this.#options.engine.pause(type)
+      return 'full'
+    }
+    return answered ? 'looked' : undefined
   }
 
   /** True if it asked the store after this call, and the store answered. Never rejects. */
-  async #lease(type: string): Promise<boolean> {
-    if (this.#leasing.has(type)) {
-      this.#leasing.set(type, true)
-      return false
+  #lease(type: string): Promise<boolean> {
+    const underWay = this.#leasing.get(type)
+    if (underWay !== undefined) {
+      underWay.again = true
+      return underWay.done
     }
+    const leasing: Leasing = { again: false, done: Promise.resolve(false) }
+    this.#leasing.set(type, leasing)
+    leasing.done = this.#leaseUntilQuiet(type, leasing)
+    return leasing.done
+  }
+
+  async #leaseUntilQuiet(type: string, leasing: Leasing): Promise<boolean> {
     let answered: boolean
     do {
-      this.#leasing.set(type, false)
+      leasing.again = false
       answered = await this.#fill(type).then(
         () => true,
         (error: unknown) => {
@@ -160,17 +175,15 @@ class StoreWorkLoop implements WorkLoop {
           return false
         },
       )
-    } while (this.#leasing.get(type) === true)
+    } while (leasing.again)
     this.#leasing.delete(type)
     return answered
   }
 
   async #fill(type: string): Promise<void> {
     const slots = this.#slots.get(type)
-    if (slots !== undefined && !slots.isFull && !this.#isStopping) {
-      for (const one of await this.#leaseMany(type, slots)) this.#do(type, one, slots.take())
-    }
-    if (slots?.isFull === true) this.#options.engine.pause(type)
+    if (slots === undefined || slots.isFull || this.#isStopping) return
+    for (const one of await this.#leaseMany(type, slots)) this.#do(type, one, slots.take())
   }
 
   /** As many as there are slots. A slot that becomes free meanwhile is a hint of its own. */
@@ -182,6 +195,7 @@ class StoreWorkLoop implements WorkLoop {
     const request = { worker, type, count, askedOnly, lastIfAsked: hasExtra }
     const leased = await runs.leaseMany(request, actorOf(worker))
     if (leased.length < free) this.#emptiedAt.set(type, sentAt)
+    else this.#emptiedAt.delete(type)
     return leased.map((one) => ({ one, sentAt }))
   }
 
@@ -195,8 +209,8 @@ class StoreWorkLoop implements WorkLoop {
   }
 
   /**
-   * A slot for a run that is being claimed. While other runs of its type may wait, there is none:
-   * the store knows which of them comes first.
+   * A slot for a run that is being claimed. While other runs of its type wait, as far as is known
+   * here, there is none. The claim's transaction looks again.
    */
   #reserve(type: string): ReservedSlot | null {
     const slots = this.#slots.get(type)
@@ -263,6 +277,12 @@ class StoreWorkLoop implements WorkLoop {
     this.#options.engine.resume(type)
     if (!this.#wasEmpty(type)) void this.#lease(type)
   }
+}
+
+interface Leasing {
+  /** There was another hint meanwhile. */
+  again: boolean
+  done: Promise<boolean>
 }
 
 /** With several processes most looks would find nothing. */

@@ -12,17 +12,21 @@ import type { RunPolicy } from '../../src/domain/run.ts'
 import { openStore } from '../../src/open-store.ts'
 import type { RunContext } from '../../src/run-handler.ts'
 import { hashLeaseToken } from '../../src/secrets.ts'
-import type { ClaimAnswer, Store } from '../../src/store.ts'
+import type { ClaimAnswer, ExecutorOffers, Store } from '../../src/store.ts'
 import { workWorld, type WorkWorld } from './work-world.ts'
 
 let inner: Store
 let world: WorkWorld
 /** Whether each claim brought an executor, in order. */
 let offered: boolean[]
-let claimInstead: ((claim: () => Promise<ClaimAnswer>) => Promise<ClaimAnswer>) | null
+let claimInstead:
+  ((claim: () => Promise<ClaimAnswer>, begin: () => unknown) => Promise<ClaimAnswer>) | null
 /** Resolves when the store may answer which types have runs, and which runs are leased. */
 let looking: Promise<unknown>
-/** How often it has answered which types have runs. */
+/** Resolves when an answer about types may arrive. The store was asked before. */
+let answering: Promise<unknown>
+/** How often the store was asked which types have runs, and how often its answer arrived. */
+let asked: number
 let looks: number
 let leasing: { wait: Promise<unknown>; asked: number }
 let began: string[]
@@ -34,6 +38,8 @@ beforeEach(async () => {
   offered = []
   claimInstead = null
   looking = Promise.resolve()
+  answering = Promise.resolve()
+  asked = 0
   looks = 0
   leasing = { wait: Promise.resolve(), asked: 0 }
   began = []
@@ -49,14 +55,25 @@ afterEach(async () => {
 const clock: Clock = { ...systemClock, monotonicMs: () => nowMs }
 
 function watchedStore(): Store {
-  const claim: Store['runs']['claim'] = (asked: Claim, key) => {
-    offered.push(asked.executor !== undefined)
-    const reallyClaim = () => inner.runs.claim(asked, key)
-    return claimInstead === null ? reallyClaim() : claimInstead(reallyClaim)
+  const claim: Store['runs']['claim'] = (asked, key, offers) => {
+    const watched: ExecutorOffers | undefined = offers && {
+      offer: (one: Claim) => {
+        const startable = offers.offer(one)
+        offered.push(startable.executor !== undefined)
+        return startable
+      },
+      withdraw: () => offers.withdraw(),
+    }
+    const reallyClaim = () => inner.runs.claim(asked, key, watched)
+    return claimInstead === null
+      ? reallyClaim()
+      : claimInstead(reallyClaim, () => watched?.offer(asked))
   }
   const availableTypes: Store['runs']['availableTypes'] = async (...args) => {
     await looking
     const types = await inner.runs.availableTypes(...args)
+    asked++
+    await answering
     looks++
     return types
   }
@@ -154,7 +171,10 @@ it('the slot is free again if the claim starts nothing', async () => {
 
 it('the slot is free again if the store fails', async () => {
   await start(1)
-  claimInstead = () => Promise.reject(new StoreUnavailableError('store_unreachable', 'away'))
+  claimInstead = (_claim, begin) => {
+    begin()
+    return Promise.reject(new StoreUnavailableError('store_unreachable', 'away'))
+  }
   await expect(world.claim('job', 'a')).rejects.toMatchObject({ code: 'store_unreachable' })
   claimInstead = null
   await world.claim('job', 'b')
@@ -166,8 +186,9 @@ it('a run whose claim was under way at the stop is given back, uncounted', async
   await start(1)
   const answered = Promise.withResolvers<null>()
   claimInstead = async (claim) => {
+    const answer = await claim()
     await answered.promise
-    return await claim()
+    return answer
   }
   const claimed = world.claim('job', 'a')
   await expect.poll(() => offered).toEqual([true])
@@ -190,6 +211,27 @@ it('what the store said half a second ago counts no more', async () => {
   await once('b')
   answered.resolve(null)
   expect(offered).toEqual([true, false])
+})
+
+it('a run that found no slot begins when one is free, without another look', async () => {
+  await start(1, { onNewer: 'supersede' })
+  await world.claim('job', 'a')
+  await begun('a')
+  const [arrives, ends] = [Promise.withResolvers<null>(), Promise.withResolvers<null>()]
+  answering = arrives.promise
+  const before = asked
+  await expect.poll(() => asked).toBeGreaterThan(before)
+  // This look saw no run that waits, and its answer arrives after there is one.
+  const leases = leasing.asked
+  await world.claim('job', 'b')
+  await expect.poll(() => leasing.asked).toBeGreaterThan(leases)
+  looking = ends.promise
+  const seen = looks
+  arrives.resolve(null)
+  await expect.poll(() => looks).toBeGreaterThan(seen)
+  open.get('a')?.()
+  await begun('a', 'b')
+  ends.resolve(null)
 })
 
 it('no slot is reserved while a lease that may fill them all is under way', async () => {

@@ -4,7 +4,7 @@
  * What must hold: Redis is never waited for. If it is away, empty, slow or replaced, hints are lost
  * and nothing else.
  */
-import type { Engine, EngineHealth, EngineListener, WakeUp } from '../../engine.ts'
+import type { Engine, EngineHealth, EngineListener, Heard, WakeUp } from '../../engine.ts'
 import { within } from '../../scheduler.ts'
 import { Announcer } from './announcer.ts'
 import { LostWords } from './lost-words.ts'
@@ -33,9 +33,7 @@ export function openBullmqEngine(options: BullmqOptions): Engine {
   const takers = new Map<string, Taker>()
   let listener: EngineListener | null = null
 
-  const take = async (wakeUp: WakeUp): Promise<void> => {
-    await listener?.runAvailable(wakeUp)
-  }
+  const take = async (wakeUp: WakeUp): Promise<Heard> => listener?.runAvailable(wakeUp)
   const shownTypes = (): readonly string[] => [...new Set([...options.types, ...takers.keys()])]
 
   async function examine(): Promise<EngineHealth> {

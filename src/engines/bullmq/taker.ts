@@ -4,13 +4,13 @@
  * BullMQ has a loop of its own for this. It asks again at once when Redis refuses a command, and
  * so would ask a read-only Redis thousands of times a second. This one waits until the link is up.
  *
- * What must hold: a job ends when its wake-up was heard, whatever follows from it. A job that came
- * just when this process has no room goes back. A job of a process that died is taken by another
+ * What must hold: a job ends when its wake-up was heard, whatever follows from it. A job for which
+ * this process has no room goes back, so that another process takes it. A job of a process that died is taken by another
  * one after a few seconds.
  */
 import { Worker, type Job } from 'bullmq'
 import type { Clock } from '../../clock.ts'
-import type { WakeUp } from '../../engine.ts'
+import type { Heard, WakeUp } from '../../engine.ts'
 import { within, type Scheduler } from '../../scheduler.ts'
 import { wakeUpOf, type QueueNames } from './names.ts'
 import type { RedisLink } from './redis-link.ts'
@@ -23,7 +23,7 @@ export interface TakerOptions {
   readonly type: string
   /** Different for each process: proves which one has taken a job. */
   readonly processId: string
-  readonly take: (wakeUp: WakeUp) => Promise<void>
+  readonly take: (wakeUp: WakeUp) => Promise<Heard>
 }
 
 /** Redis holds a question for a job for so long. */
@@ -120,8 +120,9 @@ export class Taker {
       await ignoringGone(job.moveToWait(token))
       return
     }
-    await this.#options.take(wakeUpOf(idOf(job), this.#options.type))
-    await ignoringGone(job.moveToCompleted(null, token, false))
+    const heard = await this.#options.take(wakeUpOf(idOf(job), this.#options.type))
+    if (heard === 'full') await ignoringGone(job.moveToWait(token))
+    else await ignoringGone(job.moveToCompleted(null, token, false))
   }
 
   async #returnStalled(): Promise<void> {

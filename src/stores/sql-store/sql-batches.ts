@@ -23,6 +23,16 @@ const batchPatienceMs = 2000
 /** How long a batch may keep others of its lane from starting. */
 const slowMs = 50
 
+interface AskedClaim {
+  readonly claim: Claim
+  readonly offers: port.ExecutorOffers | undefined
+}
+
+interface AskedFinish {
+  readonly decided: port.DecidedWebhook
+  readonly offers: port.ExecutorOffers | undefined
+}
+
 export interface SqlBatchesOptions {
   readonly runner: VerbRunner
   readonly scheduler: Scheduler
@@ -33,11 +43,11 @@ export class SqlBatches {
   /** For transactions that take turns with batches about runs. */
   readonly lane: Lane | undefined
   readonly #options: SqlBatchesOptions
-  readonly claims: Batcher<Claim, port.ClaimAnswer>
+  readonly claims: Batcher<AskedClaim, port.ClaimAnswer>
   readonly steps: Batcher<port.StepRequest, ActAnswer>
   readonly completed: Batcher<port.CompleteRequest, Run>
   readonly received: Batcher<port.NewWebhook, port.ReceivedWebhook>
-  readonly finished: Batcher<port.DecidedWebhook, port.FinishedWebhook>
+  readonly finished: Batcher<AskedFinish, port.FinishedWebhook>
 
   constructor(options: SqlBatchesOptions) {
     this.#options = options
@@ -47,10 +57,12 @@ export class SqlBatches {
     const lane = driver.dialect.hasOneWriter ? undefined : new Lane(scheduler, slowMs)
     this.lane = lane
     const batches = { scheduler, evenSizes: driver.dialect.needsRoundTrips, underWayMax: 2 }
-    this.claims = new Batcher<Claim, port.ClaimAnswer>({
-      run: (claims, isAlone) =>
-        this.#run(claims, isAlone && subjectOf, () => claimRuns(context, claims)),
-      keyOf: subjectOf,
+    this.claims = new Batcher<AskedClaim, port.ClaimAnswer>({
+      run: (asked, isAlone) => {
+        const claims = asked.map(({ claim, offers }) => startable(claim, offers, isAlone))
+        return this.#run(claims, isAlone && subjectOf, () => claimRuns(context, claims))
+      },
+      keyOf: ({ claim }) => subjectOf(claim),
       lane,
       lanePlace: laneOrder.begin,
       ...batches,
@@ -86,10 +98,12 @@ export class SqlBatches {
       batchMax: 64,
       gatherTurns: 8,
     })
-    this.finished = new Batcher<port.DecidedWebhook, port.FinishedWebhook>({
-      run: (decided, isAlone) =>
-        this.#run(decided, isAlone && laneOf, () => finishWebhooks(context, decided)),
-      keyOf: laneOf,
+    this.finished = new Batcher<AskedFinish, port.FinishedWebhook>({
+      run: (asked, isAlone) => {
+        const decided = asked.map((one) => startableRuns(one, isAlone))
+        return this.#run(decided, isAlone && laneOf, () => finishWebhooks(context, decided))
+      },
+      keyOf: ({ decided }) => laneOf(decided),
       ...batches,
       batchMax: 64,
       // Their senders were already answered, so webhooks that arrive now go first.
@@ -119,6 +133,21 @@ export class SqlBatches {
     }
     return runner.inTurn(keyIfAlone(first), () => runner.transact(verb))
   }
+}
+
+/** A request may run more than once, and what it was offered before was not used then. */
+function startable(claim: Claim, offers: port.ExecutorOffers | undefined, isAlone: boolean): Claim {
+  offers?.withdraw()
+  return offers === undefined || isAlone ? claim : offers.offer(claim)
+}
+
+function startableRuns({ decided, offers }: AskedFinish, isAlone: boolean): port.DecidedWebhook {
+  offers?.withdraw()
+  if (offers === undefined || isAlone) return decided
+  const acts = decided.acts.map((act) => {
+    return act.act === 'claim' ? { ...act, claim: offers.offer(act.claim) } : act
+  })
+  return { ...decided, acts }
 }
 
 const runOf = ({ runId }: { readonly runId: string }): string => runId

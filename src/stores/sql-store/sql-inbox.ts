@@ -23,8 +23,11 @@ export class SqlInbox implements port.InboxStore {
     return this.#batches.received.ask(webhook)
   }
 
-  finish(decided: port.DecidedWebhook): Promise<port.FinishedWebhook> {
-    return this.#batches.finished.ask(decided)
+  finish(
+    decided: port.DecidedWebhook,
+    offers?: port.ExecutorOffers,
+  ): Promise<port.FinishedWebhook> {
+    return this.#batches.finished.ask({ decided, offers })
   }
 
   postpone(entryId: string, dueAt: number, why: string): Promise<void> {

@@ -54,8 +54,12 @@ export class SqlRuns implements port.RunStore {
     this.#correctTimes = correctTimes
   }
 
-  claim(claim: Claim, idempotencyKey: port.IdempotencyKey | null): Promise<port.ClaimAnswer> {
-    if (idempotencyKey === null) return this.#batches.claims.ask(claim)
+  claim(
+    claim: Claim,
+    idempotencyKey: port.IdempotencyKey | null,
+    offers?: port.ExecutorOffers,
+  ): Promise<port.ClaimAnswer> {
+    if (idempotencyKey === null) return this.#batches.claims.ask({ claim, offers })
     return this.#runner.inTurn(subjectOf(claim), () =>
       this.#runner.withKey(idempotencyKey, () => claimAlone(this.#context, claim), {
         holdOf: ({ process, run }) => (process ? run : null),

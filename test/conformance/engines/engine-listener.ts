@@ -1,5 +1,5 @@
 /** A listener that remembers what it heard, and lets a test wait for it. */
-import type { Engine, EngineListener, WakeUp } from '../../../src/engine.ts'
+import type { Engine, EngineListener, Heard, WakeUp } from '../../../src/engine.ts'
 import { until } from '../../scenarios/until.ts'
 
 export class TestListener implements EngineListener {
@@ -14,15 +14,15 @@ export class TestListener implements EngineListener {
     this.#work = work
   }
 
-  async runAvailable(wakeUp: WakeUp): Promise<'looked' | undefined> {
+  async runAvailable(wakeUp: WakeUp): Promise<Heard> {
     const { type } = wakeUp
     const busy = (this.busy.get(type) ?? 0) + 1
     this.busy.set(type, busy)
     this.busiest.set(type, Math.max(busy, this.busiest.get(type) ?? 0))
     this.wakeUps.push(wakeUp)
-    const looked = await this.#work(wakeUp)
+    const heard = await this.#work(wakeUp)
     this.busy.set(type, (this.busy.get(type) ?? 0) - 1)
-    return looked === 'looked' ? looked : undefined
+    return heard === 'looked' || heard === 'full' ? heard : undefined
   }
 
   runsLost(runIds: readonly string[]): void {

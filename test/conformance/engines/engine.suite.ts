@@ -5,6 +5,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { waitingMax, type Engine } from '../../../src/engine.ts'
+import { until } from '../../scenarios/until.ts'
 import { printLatency } from './latency.ts'
 import { TestListener, timed, untilQuiet, untilWorking, wakeUp } from './engine-listener.ts'
 
@@ -51,6 +52,25 @@ export function exerciseEngine(name: string, open: OpenEngine): void {
       expect([...listener.runIds, ...listener.lost]).toEqual([])
       await listener.heard('run_1')
       await listener.heardLost('run_2')
+    })
+
+    it('keeps a wake-up for which there is no slot, and hands it over later', async () => {
+      const isFull = new TestListener(async ({ runId }) => {
+        if (runId !== 'run_1' || isFull.wakeUps.length > 1) return 'looked'
+        engine.pause('review')
+        return 'full'
+      })
+      await listen(['review', 'docs'], isFull)
+      engine.announce([wakeUp('run_1')])
+      await listener.heard('run_1')
+      await untilQuiet(engine, listener, 'docs')
+      const times = () => listener.runIds.filter((id) => id === 'run_1').length
+      expect(times()).toBe(1)
+      engine.resume('review')
+      await until(
+        async () => times(),
+        (count) => count === 2,
+      )
     })
 
     it('takes only the types that the process listens for', async () => {

@@ -77,6 +77,14 @@ export function takenAtOnce(open: OpenStore): void {
     expect(leased?.causeId).toBe(claimed?.id)
   })
 
+  it('leaves the executor to a run of its type that has waited longer', async () => {
+    const type = 'shared'
+    await make().claim('a', { type, lease: null })
+    const { run, taken } = await take(make(), 'b', { type })
+    expect([run?.state, taken]).toEqual(['pending', null])
+    expect((await take(make(), 'c', { type: 'another' })).taken).not.toBeNull()
+  })
+
   it('makes a holder like every other one', async () => {
     const subject = make()
     const { taken } = await take(subject, 'a')

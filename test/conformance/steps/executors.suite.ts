@@ -111,9 +111,13 @@ export function executors(open: OpenStore): void {
     const held = await world.store.runs.leaseMany({ ...request, grants })
     expect(held).toHaveLength(count)
     // It comes last, and all others are not taken over in one transaction.
-    const last = held.toSorted((a, b) => (a.run.id < b.run.id ? -1 : 1)).at(-1)!
+    const inOrder = held.toSorted((a, b) => (a.run.id < b.run.id ? -1 : 1))
+    const [first, last] = [inOrder[0]!, inOrder.at(-1)!]
     let isOver = false
     const taking = world.store.runs.takeOverExecutors().finally(() => (isOver = true))
+    // By then it has read who holds what.
+    while ((await world.store.runs.get(first.run.id))?.state !== 'pending')
+      expect(isOver).toBe(false)
     await world.store.runs.release(holderOf(last), null)
     const ofNewOwner = leaseRequest({ runId: last.run.id, grant: grant({ holder: 'executor' }) })
     await world.store.runs.lease(ofNewOwner, null)

@@ -33,6 +33,7 @@ import type { Change } from '../outbox/announce.ts'
 import { announce } from '../outbox/announce.ts'
 import type { VerbContext } from '../context.ts'
 import { failExhausted } from './end-run.ts'
+import { availableTypes } from './hold-run.ts'
 import { firstCheckMs } from './take-head-check.ts'
 import { endedForGrant, tokenRevoked } from '../tokens/tokens.ts'
 
@@ -87,6 +88,7 @@ export function* claimPlaced(
   const answers = new Map<number, ClaimAnswer | ConflictError>()
   const moment = context.moment()
   const facts = yield* readLiveFacts(context, placed, moment)
+  const waiting = yield* typesThatWait([...placed.values()].map(({ claim }) => claim))
   const decided = new Map<number, Decided>()
   for (const [i, place] of placed) {
     const seen = facts.get(i)
@@ -94,7 +96,8 @@ export function* claimPlaced(
     const decision = decideClaim(place.claim, seen, moment, context.newId('run'))
     if ('refused' in decision) answers.set(i, refusal(place.claim, decision))
     else {
-      const taken = takenAtOnce(place.claim, decision, moment.now)
+      const mayStart = !waiting.has(place.claim.type)
+      const taken = mayStart ? takenAtOnce(place.claim, decision, moment.now) : null
       const was = seen.same === null ? seen.others : [seen.same, ...seen.others]
       decided.set(i, { ...place, decision, taken, was })
     }
@@ -105,6 +108,12 @@ export function* claimPlaced(
     answers.set(i, decision.repeatsFirstAnswer === true ? yield* firstAnswer(given) : given)
   }
   return answers
+}
+
+/** Of the claims that bring an executor. Runs that have waited longer come first. */
+function* typesThatWait(claims: readonly Claim[]): Verb<ReadonlySet<string>> {
+  const types = claims.flatMap(({ executor, type }) => (executor === undefined ? [] : [type]))
+  return new Set(types.length === 0 ? [] : yield* availableTypes(types, null, null))
 }
 
 /** Repeats the answer of the claim that granted the run, because that answer was lost. */
