@@ -13,14 +13,14 @@ import type { Log } from './log.ts'
 /** After `shutdownMs` work is stopped: SIGTERM, 5 s later SIGKILL, and then its run is released. */
 export const cutOffMs = 8000
 
-export interface StopSignal {
-  readonly signal: Promise<string>
-  removeHandler(): void
-}
-
-export function firstStopSignal(world: World): StopSignal {
+/**
+ * Listens until the process ends: a second signal may come when everything has stopped, and the
+ * exit code stays.
+ */
+export function firstStopSignal(world: World): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
-  return { signal: promise, removeHandler: world.onStopSignal(resolve) }
+  world.onStopSignal(resolve)
+  return promise
 }
 
 export interface Draining {
