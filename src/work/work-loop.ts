@@ -70,8 +70,9 @@ class StoreWorkLoop implements WorkLoop {
   readonly #inWork = new Map<LeasedRun, Promise<void>>()
   /** The fences of the runs that this process leased last. */
   readonly #leased = new RecentMap<number>()
-  /** Types whose runs are being leased now. */
-  readonly #leasing = new Map<string, Leasing>()
+  /** Types whose runs are being leased now, and those with another hint meanwhile. */
+  readonly #leasing = new Map<string, Promise<boolean>>()
+  readonly #leaseAgain = new Set<string>()
   /** When the store was last asked, and then had no more runs of the type. */
   readonly #emptiedAt = new Map<string, number>()
   readonly #poll: BackgroundLoop
@@ -155,19 +156,17 @@ class StoreWorkLoop implements WorkLoop {
   #lease(type: string): Promise<boolean> {
     const underWay = this.#leasing.get(type)
     if (underWay !== undefined) {
-      underWay.again = true
-      return underWay.done
+      this.#leaseAgain.add(type)
+      return underWay
     }
-    const leasing: Leasing = { again: false, done: Promise.resolve(false) }
+    const leasing = this.#leaseUntilQuiet(type)
     this.#leasing.set(type, leasing)
-    leasing.done = this.#leaseUntilQuiet(type, leasing)
-    return leasing.done
+    return leasing
   }
 
-  async #leaseUntilQuiet(type: string, leasing: Leasing): Promise<boolean> {
+  async #leaseUntilQuiet(type: string): Promise<boolean> {
     let answered: boolean
     do {
-      leasing.again = false
       answered = await this.#fill(type).then(
         () => true,
         (error: unknown) => {
@@ -175,7 +174,7 @@ class StoreWorkLoop implements WorkLoop {
           return false
         },
       )
-    } while (leasing.again)
+    } while (this.#leaseAgain.delete(type))
     this.#leasing.delete(type)
     return answered
   }
@@ -277,12 +276,6 @@ class StoreWorkLoop implements WorkLoop {
     this.#options.engine.resume(type)
     if (!this.#wasEmpty(type)) void this.#lease(type)
   }
-}
-
-interface Leasing {
-  /** There was another hint meanwhile. */
-  again: boolean
-  done: Promise<boolean>
 }
 
 /** With several processes most looks would find nothing. */

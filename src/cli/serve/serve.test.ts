@@ -20,7 +20,8 @@ describe('a server that starts', () => {
     world.stop('SIGTERM')
     expect(await exit).toBe(0)
     expect(world.closes).toBe(1)
-    expect(world.stopHandlers).toEqual([])
+    // A second signal may still come, and must not end the process with another exit code.
+    expect(world.stopHandlers).toHaveLength(1)
     expect(world.timers.size).toBe(0)
   })
 

@@ -30,17 +30,17 @@ export async function serve(world: World, request: ServeRequest): Promise<number
   const settings = await loadSettings({ ...request, env: world.env, cwd: world.cwd })
   const { shutdownMs } = settings
   const log = makeLog(settings.logLevel, world.terminal)
-  const stopSignal = firstStopSignal(world)
+  const stop = firstStopSignal(world)
   const { promise: broken, resolve: breakOff } = Promise.withResolvers<'stuck' | 'broken'>()
   const stopWatching = watchUncaught(world, log, () => breakOff('broken'))
   try {
     const starting = start(world, settings, log, () => breakOff('stuck'))
-    const first = await Promise.race([starting, stopSignal])
+    const first = await Promise.race([starting, stop.signal])
     if (typeof first !== 'string') {
       world.terminal.out(`holdfast listening on ${first.url}\n`)
-      await Promise.race([stopSignal, broken])
+      await Promise.race([stop.signal, broken])
     }
-    const why = await Promise.race([stopSignal, broken])
+    const why = await Promise.race([stop.signal, broken])
     log.info({ signal: why }, 'Stopping')
     const exitCode = await drain(
       { world, log, shutdownMs, executes: executesRuns(settings) },
@@ -49,6 +49,7 @@ export async function serve(world: World, request: ServeRequest): Promise<number
     return why === 'stuck' || why === 'broken' ? exitCodes.failed : exitCode
   } finally {
     stopWatching()
+    stop.stopListening()
   }
 }
 

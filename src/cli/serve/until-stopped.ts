@@ -13,14 +13,28 @@ import type { Log } from './log.ts'
 /** After `shutdownMs` work is stopped: SIGTERM, 5 s later SIGKILL, and then its run is released. */
 export const cutOffMs = 8000
 
-/**
- * Listens until the process ends: a second signal may come when everything has stopped, and the
- * exit code stays.
- */
-export function firstStopSignal(world: World): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>()
-  world.onStopSignal(resolve)
-  return promise
+export interface StopSignal {
+  readonly signal: Promise<string>
+  /**
+   * Does nothing after a signal: another one may come when everything has stopped, and the exit
+   * code stays.
+   */
+  stopListening(): void
+}
+
+export function firstStopSignal(world: World): StopSignal {
+  const { promise: signal, resolve } = Promise.withResolvers<string>()
+  let isStopped = false
+  const removeHandler = world.onStopSignal((given) => {
+    isStopped = true
+    resolve(given)
+  })
+  return {
+    signal,
+    stopListening: () => {
+      if (!isStopped) removeHandler()
+    },
+  }
 }
 
 export interface Draining {

@@ -20,7 +20,7 @@ export async function work(world: World, request: WorkerRequest): Promise<number
   const settings = await loadSettings({ ...request, env, cwd: world.cwd })
   const { shutdownMs } = settings
   const log = makeLog(settings.logLevel, terminal)
-  const stopSignal = firstStopSignal(world)
+  const stop = firstStopSignal(world)
   const { promise: broken, resolve: breakOff } = Promise.withResolvers<'stuck' | 'broken'>()
   const stopWatching = watchUncaught(world, log, () => breakOff('broken'))
   try {
@@ -33,12 +33,13 @@ export async function work(world: World, request: WorkerRequest): Promise<number
     printNote(terminal, workerText({ settings, version }))
     log.info({ version, settings: describeChanges(settings) }, 'Settings that are not the default')
     terminal.out(`holdfast working on ${app.types.join(', ')}\n`)
-    const why = await Promise.race([stopSignal, broken])
+    const why = await Promise.race([stop.signal, broken])
     log.info({ signal: why }, 'Stopping')
     const draining = { world, log, shutdownMs, executes: true }
     const exitCode = await drain(draining, () => app.close(shutdownMs))
     return why === 'stuck' || why === 'broken' ? exitCodes.failed : exitCode
   } finally {
     stopWatching()
+    stop.stopListening()
   }
 }

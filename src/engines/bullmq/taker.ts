@@ -5,8 +5,8 @@
  * so would ask a read-only Redis thousands of times a second. This one waits until the link is up.
  *
  * What must hold: a job ends when its wake-up was heard, whatever follows from it. A job for which
- * this process has no room goes back, so that another process takes it. A job of a process that died is taken by another
- * one after a few seconds.
+ * this process has no room goes back, so that another process takes it. A job of a process that
+ * died is taken by another one after a few seconds.
  */
 import { Worker, type Job } from 'bullmq'
 import type { Clock } from '../../clock.ts'
