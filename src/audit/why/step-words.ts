@@ -33,7 +33,7 @@ const begunBy = ({ data }: AuditRow): string =>
 
 /** Why a result that came late was not stored, by the state of the step. */
 const outdated: Readonly<Record<string, string>> = {
-  started: 'another worker had begun it again',
+  started: 'another worker had begun it',
   open: 'a person had decided to repeat it',
   done: 'it was done already',
 }
@@ -43,6 +43,10 @@ function lateWords(row: AuditRow, { run }: StepAbout): string {
   if (row.data['counted'] !== true) {
     if (row.data['told_to_stop'] === true) {
       return `${step(row)} was told to stop before it returned, so what it returned is no result`
+    }
+    if (row.data['other_start'] === true) {
+      const why = 'its worker had begun the step with another start_id'
+      return `A result of ${within(row)} changed nothing, because ${why}`
     }
     const why = outdated[state] ?? 'it had been decided without it'
     return `A result of ${within(row)} came too late and changed nothing, because ${why}`

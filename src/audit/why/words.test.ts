@@ -154,6 +154,14 @@ it('a result of a step that was done already came too late because of that', () 
   )
 })
 
+it('a result with a wrong start id is not said to be late, and no other worker is named', () => {
+  const data = { step: 'model', state: 'started', counted: false, other_start: true }
+  expect(rowWords(row({ type: 'step.late', data }), nobody)).toBe(
+    'A result of step “model” changed nothing, because its worker had begun the step with ' +
+      'another start_id',
+  )
+})
+
 it.each([
   [{ text: 'The pull request has newer commits' }, '“The pull request has newer commits”'],
   [{ summary: 'Only docs' }, '“Only docs”'],
