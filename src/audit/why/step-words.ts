@@ -16,7 +16,7 @@ type StepType = Extract<AuditType, `step.${string}` | `operator.step_${string}`>
 export const stepRowWords: Readonly<Record<StepType, Words>> = {
   'step.in_doubt': (row, { run }) =>
     `${step(row, run)} was begun${begunBy(row)} and left no result, so it may have been done`,
-  'step.taken_over': (row) => `${step(row)} is done again, with the same key`,
+  'step.taken_over': takenOverWords,
   'step.confirmed': (row) =>
     `${step(row)} had been done, as its own check found; it is not repeated`,
   'step.held': (row, { run }) =>
@@ -30,6 +30,15 @@ export const stepRowWords: Readonly<Record<StepType, Words>> = {
 
 const begunBy = ({ data }: AuditRow): string =>
   data['earlier_holder'] === false ? '' : ' by an earlier worker'
+
+/** With `confirm`, our own executor asks the step's check twice. How others looked is not known. */
+function takenOverWords(row: AuditRow): string {
+  const again = `${step(row)} is done again, with the same key`
+  if (row.data['policy'] !== 'confirm') return again
+  const isExecutor = row.actor.startsWith('executor:')
+  const who = isExecutor ? 'its check said twice' : 'its worker said'
+  return `${again}: ${who} that it was not done`
+}
 
 /** Why a result that came late was not stored, by the state of the step. */
 const outdated: Readonly<Record<string, string>> = {
