@@ -196,7 +196,15 @@ export async function checkIsOursBeside(
   options: Parameters<typeof openGitHub>[1],
   ...args: Parameters<CheckIsOurs>
 ): Promise<void> {
-  await checkerOf(nodeBeside(store, settings, options))(...args)
+  const node = nodeBeside(store, settings, options)
+  // Of an unknown delivery or one that was sent, the confirmation itself says so.
+  if (node.checkIsOurs === null && !(await isOpenDelivery(store, args[0]))) return
+  await checkerOf(node)(...args)
+}
+
+async function isOpenDelivery(store: Store, id: string): Promise<boolean> {
+  const status = (await store.outbox.deliveryWithPlace(id))?.delivery.status
+  return status !== undefined && status !== 'SENT'
 }
 
 function checkerOf({ checkIsOurs }: HoldfastNode): CheckIsOurs {

@@ -144,7 +144,7 @@ describe('runs', () => {
     [['--pr', 'x'], 2, '--pr must be a', ''],
     [['--head-sha', 'abc'], 2, '--head-sha must be a full sha', ''],
     [['--limit', '0'], 2, '--limit must be a whole number from 1 to 1000', ''],
-    [['--cursor', '!'], 2, 'cursor', ''],
+    [['--cursor', 'zzz'], 2, '--cursor "zzz" is not a cursor of Holdfast', 'Leave it out'],
   ])('%j ends with %i', async (argv, code, message, hint) => {
     const done = await at.command('runs', ...argv)
     expect(done.stderr).toContain(message)
@@ -198,7 +198,7 @@ describe('audit', () => {
   test('accepts 0 to 1000 with -n', async () => {
     const { code, stderr } = await at.command('audit', 'tail', '-n', '1001')
     expect(code).toBe(2)
-    expect(stderr).toContain('--last must be a whole number from 0 to 1000')
+    expect(stderr).toContain('-n (--last) must be a whole number from 0 to 1000')
   })
 })
 

@@ -12,7 +12,9 @@ export const conflictCodes = {
   step_in_doubt:
     'an earlier holder began the step and left no result; `key` and `attempt` name it. Send ' +
     '`take_over`, `confirmed` or `held`',
-  step_late: 'the step was begun again after you began it, so your result changes nothing',
+  step_late:
+    'another worker began the step, or you began it with another `start_id`, so your result ' +
+    'changes nothing; `detail` says which',
   step_not_begun: 'nobody began the step; send `state: "started"` first',
   step_not_held: 'the step does not wait for a person, so there is nothing to decide',
   already_sent: 'it was sent, and that is final; publish something new instead',

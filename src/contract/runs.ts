@@ -111,9 +111,10 @@ function namesNothing(body: unknown): boolean {
   return Object.keys(body).every((field) => field === 'type' || field in claimCommon)
 }
 
+/** Only a job has a key. Without one, a number names a pull request, whatever else is there. */
 function isJob(body: unknown): boolean {
   if (typeof body !== 'object' || body === null) return false
-  return 'key' in body || 'subject' in body || 'sha' in body
+  return 'key' in body || (!('pr' in body) && ('subject' in body || 'sha' in body))
 }
 
 export const leaseBody = z.strictObject({

@@ -44,9 +44,14 @@ export function checkUndecided(waiting: number): readonly Finding[] {
   ]
 }
 
-/** The sweeper runs every second, so a run that is due for longer shows that no sweeper runs. */
+/**
+ * The sweeper runs every second, so a run that is due for a minute shows that no sweeper runs.
+ * `why` already calls it overdue before that, so the text names the minute.
+ */
 export function checkOverdue({ overdue }: StoreVitals): readonly Finding[] {
-  if (overdue.count === 0) return [fine('runs.overdue', 'No overdue runs.')]
+  if (overdue.count === 0) {
+    return [fine('runs.overdue', 'No run is overdue by more than a minute.')]
+  }
   return [
     warning(
       'runs.overdue',

@@ -120,7 +120,8 @@ async function findings({ env = {}, store = {}, ...rest }: Case = {}) {
 }
 
 test('a healthy setup has no problem, and every other finding has its remedy', async () => {
-  const { report, levels } = await findings()
+  const { report, levels, of } = await findings()
+  expect(of('runs.overdue')?.detail).toBe('No run is overdue by more than a minute.')
   expect(report.ok).toBe(true)
   expect(levels).toEqual({
     configuration: 'ok',

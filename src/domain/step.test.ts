@@ -26,6 +26,7 @@ const steps = {
   none: null,
   'begun by it': begun,
   'begun by another': earlier,
+  'begun by it with another start id': { ...begun, startId: 'other' },
   'begun by an earlier lease of it': { ...begun, fence: 5, leaseHash: 'lost' },
   done,
   failed: { ...earlier, state: 'failed', endedAt: 20, errorCode: 'c', errorText: 't' },
@@ -77,6 +78,7 @@ describe.each([
   ['record', 'none', 'not-begun', null, ''],
   ['record', 'open', 'late', 'open', 'step.late'],
   ['record', 'begun by it', 'recorded', 'done', ''],
+  ['record', 'begun by it with another start id', 'late', 'started', 'step.late'],
   ['record', 'begun by another', 'late', 'started', 'step.late'],
   ['record', 'begun by an earlier lease of it', 'late', 'started', 'step.late'],
   ['record', 'held, begun by it', 'recorded', 'done', ''],
@@ -144,6 +146,18 @@ describe('a result', () => {
     const late = decideStep(begun, actions.record, otherHolder, start, now)
     expect(late.reply).toBe('late')
     expect(late.audits).toMatchObject([{ type: 'step.late', data: { counted: false } }])
+  })
+
+  it('of a step that its holder began under another start id says so in the audit', () => {
+    const other = { ...start, startId: 'other' }
+    for (const what of ['record', 'stopped'] as const) {
+      const { audits } = decideStep(begun, actions[what], holder, other, now)
+      expect(audits).toMatchObject([{ data: { counted: false, other_start: true } }])
+    }
+    for (const step of [earlier, steps.open]) {
+      const { audits } = decideStep(step, actions.record, holder, start, now)
+      expect(audits[0]?.data).not.toHaveProperty('other_start')
+    }
   })
 
   it('with an empty start id never fits a step that waits to be begun again', () => {

@@ -95,8 +95,9 @@ export interface StepResult extends StepStart {
 
 /**
  * `began`: do it now. `already`: this very call was made before. `known`: it has a result or an
- * error. `in-doubt`: an earlier holder began it and left no result. `late`: the step was begun
- * again after this caller began it, so its result changes nothing. `not-begun`: nobody began it.
+ * error. `in-doubt`: an earlier holder began it and left no result. `late`: what counts is not what
+ * this caller began under this start id, so its result changes nothing. `not-begun`: nobody began
+ * it.
  */
 export type StepReply =
   'began' | 'already' | 'known' | 'recorded' | 'held' | 'in-doubt' | 'late' | 'not-begun'
@@ -194,7 +195,8 @@ function record(
 ): StepDecision {
   if (step === null) return { reply: 'not-begun', step, audits: [] }
   const { state } = step
-  const late = (counted: boolean): AuditDraft => audit(step, by, 'step.late', { state, counted })
+  const late = (counted: boolean): AuditDraft =>
+    audit(step, by, 'step.late', { state, counted, ...otherStartOf(step, by, start) })
   if (state === 'open' || !isBy(step, by, start)) {
     return { reply: 'late', step, audits: [late(false)] }
   }
@@ -209,7 +211,8 @@ function stopped(step: Step | null, by: StepActor, start: StepStart): StepDecisi
   const { state } = step
   const isOwn = step.startId === start.startId
   if (isOwn && hasEnded(step)) return { reply: 'already', step, audits: [] }
-  const data = { state, counted: false, ...(isOwn ? { told_to_stop: true } : {}) }
+  const why = isOwn ? { told_to_stop: true } : otherStartOf(step, by, start)
+  const data = { state, counted: false, ...why }
   return { reply: 'late', step, audits: [audit(step, by, 'step.late', data)] }
 }
 
@@ -247,9 +250,23 @@ export function isBy(
   by: Pick<StepActor, 'fence' | 'leaseHash'>,
   { startId }: Pick<StepStart, 'startId'>,
 ): boolean {
-  const isSameHolder = step.leaseHash === by.leaseHash || step.fence === by.fence
-  return isSameHolder && step.startId === startId
+  return isOfHolder(step, by) && step.startId === startId
 }
+
+/** Whether its holder began it itself, but under another start id than it names now. */
+export function hasOtherStart(
+  step: Step,
+  by: Pick<StepActor, 'fence' | 'leaseHash'>,
+  { startId }: Pick<StepStart, 'startId'>,
+): boolean {
+  return step.state !== 'open' && isOfHolder(step, by) && step.startId !== startId
+}
+
+const isOfHolder = (step: Step, by: Pick<StepActor, 'fence' | 'leaseHash'>): boolean =>
+  step.leaseHash === by.leaseHash || step.fence === by.fence
+
+const otherStartOf = (step: Step, by: StepActor, start: StepStart) =>
+  hasOtherStart(step, by, start) ? { other_start: true } : {}
 
 const hasEnded = ({ state }: Step): boolean => state === 'done' || state === 'failed'
 

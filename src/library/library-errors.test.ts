@@ -77,6 +77,15 @@ describe('a refusal names what its caller can change', () => {
   })
 
   it.each([
+    ['postgres://me:hunter2@127.0.0.1:1/none', '127.0.0.1:1'],
+    ['postgres:///none?host=/no/such/folder&port=7&password=hunter2', '/no/such/folder (port 7)'],
+  ])('if the database %s cannot be reached, without its password', async (databaseUrl, place) => {
+    const away = await refusalOf(openFor({ databaseUrl }))
+    expect(away.message).toContain(`the database at ${place} cannot be reached (E`)
+    expect(`${away.message} ${away.hint ?? ''}`).not.toContain('hunter2')
+  })
+
+  it.each([
     [{ adminToken: 'x' }, 'sets adminToken, which only a server needs. Remove it'],
     [{ githubToken: 'x' }, 'sets githubToken, which belongs in openHoldfast(config, { github })'],
     [{ githubPrivateKey: 'x' }, 'which belongs in openHoldfast(config, { github })'],

@@ -42,6 +42,7 @@ import {
 import { openEmbeddedStore, StoreAccess, type OpenedStore } from './store-access.ts'
 import { UnansweredClaims } from './unanswered-claims.ts'
 import { neverAborted, storeErrorGate, ungranted, type GateVerbs } from './ungranted-gates.ts'
+import { withDatabase } from './which-database.ts'
 
 const actor = 'library'
 const retentionDaysDefault = 30
@@ -80,7 +81,11 @@ async function open(config: Config, options: OpenOptions): Promise<Holdfast> {
   const machine = { ...systemMachine, ...ownMachine, log }
   const settings = await loadSettings({ env: {}, cwd: process.cwd(), inline: config })
   const connection = github === undefined ? null : await openGitHubAccess(github, settings, machine)
-  const access = new StoreAccess(() => openEmbeddedStore(settings, machine))
+  const access = new StoreAccess(() =>
+    openEmbeddedStore(settings, machine).catch((error: unknown) => {
+      throw withDatabase(error, settings)
+    }),
+  )
   try {
     await access.get()
   } catch (error) {

@@ -12,7 +12,7 @@ import type {
   StepsQuery,
   StepWithResultView,
 } from '../contract/steps.ts'
-import type { HeldDecision, Step, StepAction } from '../domain/step.ts'
+import { hasOtherStart, type HeldDecision, type Step, type StepAction } from '../domain/step.ts'
 import { ConflictError, stepNotFound } from '../errors.ts'
 import { stepKey } from '../ids.ts'
 import type { StepAnswer } from '../store.ts'
@@ -68,7 +68,7 @@ export const actOnStep = operation(
     const start = { name, startId: body.start_id, codeVersion }
     const { actor } = caller
     const answer = await runs.actOnStep({ ...start, runId, leaseHash, actor, action })
-    return answerOf(answer, action, name)
+    return answerOf(answer, action, { name, startId: start.startId, leaseHash })
   },
 )
 
@@ -92,10 +92,21 @@ function errorOf(error: WorkError) {
   return { errorCode: code, errorText: text }
 }
 
-function answerOf({ reply, step }: StepAnswer, action: StepAction, name: string): StepAnswerView {
-  if (step === null || reply === 'not-begun') throw notBegun(name)
+/** What its holder named. */
+interface NamedStart {
+  readonly name: string
+  readonly startId: string
+  readonly leaseHash: string
+}
+
+function answerOf(
+  { reply, step }: StepAnswer,
+  action: StepAction,
+  start: NamedStart,
+): StepAnswerView {
+  if (step === null || reply === 'not-begun') throw notBegun(start.name)
   if (reply === 'in-doubt') throw inDoubt(step)
-  if (reply === 'late') throw late(name)
+  if (reply === 'late') throw late(step, start)
   const already = reply === 'already' || (reply === 'known' && action.do === 'confirm')
   return stepAnswerView(step, already)
 }
@@ -106,8 +117,22 @@ function notBegun(name: string): ConflictError {
   })
 }
 
-function late(name: string): ConflictError {
-  const message = `the step ${name} was begun again after you began it; nothing was changed`
+/** Only the present holder gets here: for others, the answer is how they lost the run. */
+function late(step: Step, { startId, leaseHash }: NamedStart): ConflictError {
+  const { name } = step
+  if (hasOtherStart(step, { fence: null, leaseHash }, { startId })) {
+    const message = `you began the step ${name} with another start_id; nothing was changed`
+    return new ConflictError('step_late', message, {
+      hint: 'Send the start_id with which you began it. GET shows what the step is now.',
+    })
+  }
+  if (step.state === 'open') {
+    const message = `a person decided that the step ${name} is done again; nothing was changed`
+    return new ConflictError('step_late', message, {
+      hint: 'Begin it first: send "state": "started".',
+    })
+  }
+  const message = `another worker began the step ${name}, not you; nothing was changed`
   return new ConflictError('step_late', message, {
     hint: 'Read what it is now with GET, and go on with that.',
   })

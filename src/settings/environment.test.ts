@@ -16,6 +16,10 @@ describe('names', () => {
     ['HOLDFAST_LEASE', 'HOLDFAST_LEASE_MS'],
     ['HOLDFAST_PORT_FILE', 'HOLDFAST_PORT'],
     ['HOLDFAST_ADMIN_TOKN_FILE', 'HOLDFAST_ADMIN_TOKEN_FILE'],
+    ['HOLDFAST_TOKN', 'HOLDFAST_TOKEN'],
+    ['HOLDFAST_TOKENS_FILE', 'HOLDFAST_TOKEN_FILE'],
+    ['HOLDFAST_URLS', 'HOLDFAST_URL'],
+    ['HOLDFAST_URL_FILE', 'HOLDFAST_URL'],
   ])('the error for the unknown %s suggests %s', (wrong, right) => {
     expect(read({ [wrong]: 'secret-value' }).problems).toEqual([
       `Unknown setting ${wrong} in the environment. Did you mean "${right}"?`,

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { didYouMean } from '../validation/nearest.ts'
 import { unavailableVariables } from './config-file/not-available.ts'
+import { clientVariables } from './options/client-variables.ts'
 import { hasFile } from './options/option.ts'
 import { optionEntries, type OptionKey } from './options/options.ts'
 
@@ -18,19 +19,16 @@ export interface FoundText {
   readonly source: string
 }
 
-/** Variables for the command that a run executes, and the token of the command line. */
+/** Variables for the command that a run executes. */
 const notSettings = [
   'HOLDFAST_RUN_ID',
   'HOLDFAST_RUN_TOKEN',
-  'HOLDFAST_URL',
   'HOLDFAST_MCP_URL',
   'HOLDFAST_INPUT_FILE',
   'HOLDFAST_SUMMARY_FILE',
   'HOLDFAST_RESULT_FILE',
   'HOLDFAST_MCP_CONFIG',
   'HOLDFAST_OUTER_RUN_IDS',
-  'HOLDFAST_TOKEN',
-  'HOLDFAST_TOKEN_FILE',
 ]
 
 export interface EnvironmentAnswer {
@@ -89,11 +87,18 @@ function readSecretFile(name: string, path: string): VariableAnswer {
   return { found: { text, source: `from the file ${path}` } }
 }
 
-function unknownNames(env: Environment): string[] {
-  const settingNames = optionEntries
-    .flatMap(([, entry]) => (hasFile(entry) ? [entry.env, `${entry.env}_FILE`] : [entry.env]))
+/** What a person may set. */
+function namesToSet(): readonly string[] {
+  const settings = optionEntries.map(([, entry]) => ({ env: entry.env, file: hasFile(entry) }))
+  const ofCommands = clientVariables.map(({ env, hasFile: file }) => ({ env, file }))
+  return [...settings, ...ofCommands]
+    .flatMap(({ env, file }) => (file ? [env, `${env}_FILE`] : [env]))
     .filter((name) => name.startsWith('HOLDFAST_'))
-  const knownNames = new Set([...settingNames, ...notSettings])
+}
+
+function unknownNames(env: Environment): string[] {
+  const rightNames = namesToSet()
+  const knownNames = new Set([...rightNames, ...notSettings])
   return Object.keys(env)
     .filter(
       (name) => name.startsWith('HOLDFAST_') && env[name] !== undefined && !knownNames.has(name),
@@ -106,8 +111,8 @@ function unknownNames(env: Environment): string[] {
       }
       // Only secrets can be given as files.
       const plain = name.replace(/_FILE$/, '')
-      const typed = settingNames.includes(plain) ? plain : name
-      const meant = didYouMean(typed, settingNames) || 'docs/reference/settings.md lists them all'
+      const typed = rightNames.includes(plain) ? plain : name
+      const meant = didYouMean(typed, rightNames) || 'docs/reference/settings.md lists them all'
       return `Unknown setting ${name} in the environment. ${meant}`
     })
 }

@@ -154,6 +154,13 @@ describe('a step', () => {
     expect(run).toMatchObject({ state: 'failed', errorCode: 'step_option' })
   })
 
+  it('with its options after the function is refused with the right order', async () => {
+    const run = await runOnce(async (r) => {
+      await r.step('a', (() => 1) as never, { retries: 1 } as never)
+    })
+    expect(run.errorText).toContain('The order is run.step(name, options, function)')
+  })
+
   it('with an unknown option is refused, with the nearest one', async () => {
     const run = await runOnce(async (r) => {
       await r.step('a', { retires: 1 } as object, () => 1)

@@ -4,11 +4,15 @@
  * Method: a holder that "dies": it leases the run and begins steps straight on the store, and its
  * runs are given back as the next owner of the file does it. Then the real work loop takes them up.
  */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openStore } from '../../src/open-store.ts'
 import type { Log } from '../../src/log.ts'
 import type { StepAction, StepPolicy } from '../../src/domain/step.ts'
-import type { RunContext, RunHandler, StepOptions } from '../../src/run-handler.ts'
+import type { RunContext, RunHandler, StepCall, StepOptions } from '../../src/run-handler.ts'
 import { hashLeaseToken } from '../../src/secrets.ts'
 import type { Store } from '../../src/store.ts'
 import { workWorld, type WorkWorld } from './work-world.ts'
@@ -54,6 +58,22 @@ async function takeUp(runId: string, handler: RunHandler, log?: Log) {
 
 const auditTypes = async (runId: string): Promise<string[]> =>
   (await world?.audit(runId))?.map(({ type }) => type).filter((type) => /step/.test(type)) ?? []
+
+/** The step with a confirm that docs/guides/executing.md shows, as a handler. */
+async function guideExample(): Promise<(run: RunContext, payments: object) => Promise<object>> {
+  const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/executing.md'), 'utf8')
+  const blocks = [...guide.matchAll(/```ts\n(.*?)```/gs)].map(([, code = '']) => code)
+  const [example = ''] = blocks.filter((code) => code.includes("'not-done'"))
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-guide-'))
+  const file = join(folder, 'example.mjs')
+  const start = 'export default async function (run, payments) {'
+  writeFileSync(file, `${start}\n${example}\nreturn { result: payment }\n}\n`)
+  try {
+    return ((await import(pathToFileURL(file).href)) as { default: never }).default
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
 
 describe('a step with a stored result', () => {
   it('is not done again, and its result is used', async () => {
@@ -119,6 +139,23 @@ describe('a step in doubt', () => {
     const confirm = () => (++asked < 3 ? ('not-done' as const) : { done: 'too late' })
     const run = await takeUp(runId, doing({ inDoubt: 'confirm', confirm }, calls))
     expect([run.result, calls.length, asked]).toEqual(['"again"', 1, 2])
+  })
+
+  it.each([
+    ['finds the payment', { id: 7 }, ['find']],
+    ['does not find it twice', null, ['find', 'find', 'create']],
+  ])('is settled by the confirm of the guide, which %s', async (_what, found, calls) => {
+    const { runId } = await cutOff({ charge: null }, 'confirm')
+    const example = await guideExample()
+    const asked: { readonly verb: string; readonly key: string }[] = []
+    const payments = {
+      find: async ({ key }: StepCall) => (asked.push({ verb: 'find', key }), found),
+      create: async ({ key }: StepCall) => (asked.push({ verb: 'create', key }), { id: 7 }),
+    }
+    const run = await takeUp(runId, (r) => example(r, payments))
+    expect([run.state, run.result]).toEqual(['succeeded', '{"id":7}'])
+    expect(asked.map(({ verb }) => verb)).toEqual(calls)
+    expect(new Set(asked.map(({ key }) => key)).size).toBe(1)
   })
 
   it('is held if its confirm cannot tell three times', async () => {

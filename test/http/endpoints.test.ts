@@ -164,6 +164,17 @@ describe('a claim', () => {
     },
   )
 
+  test('with a number and no key is judged as a pull request, whatever else is there', async () => {
+    const { repo, pr } = aClaim
+    const sha = 'f'.repeat(40)
+    for (const more of [{ sha }, { subject: 'docs' }]) {
+      const problem = problemOf(await post('/v1/runs', { type: 'deploy', repo, pr, ...more }))
+      expect(problem.detail).toContain('base_sha is required; head_sha is required; ')
+      expect(problem.detail).toContain(`${Object.keys(more).join()} is not a known field`)
+      expect(problem.detail).not.toContain('key is required')
+    }
+  })
+
   test('keeps a key named __proto__ in its input as plain data', async () => {
     const payload = `{"key":"k","type":"t","input":{"__proto__":{"admin":true}}}`
     const answer = await ask(server, {

@@ -109,6 +109,28 @@ describe('a late result', () => {
   })
 })
 
+test('a holder whose start id is wrong learns that nobody else began its step', async () => {
+  const held = await lease('a')
+  await begin(held, 'q')
+  const wrong = problemOf(await step({ start_id: 'q3', result: 1 }, held.run_token))
+  expect(wrong).toMatchObject({ status: 409, code: 'step_late' })
+  expect(wrong.detail).toMatch(/^you began the step charge with another start_id; /)
+  expect(wrong.hint).toContain('the start_id with which you began it')
+  const { body: why } = await call('GET', `/v1/runs/${runId}/why`)
+  expect(why).toContain('its worker had begun the step with another start_id')
+  expect((await step({ start_id: 'q', result: 1 }, held.run_token)).json()).toMatchObject({
+    state: 'done',
+  })
+})
+
+test('a holder that did not begin a step learns that another worker did', async () => {
+  await lostInStep()
+  const held = await lease('b')
+  const wrong = problemOf(await step({ start_id: 's2', result: 1 }, held.run_token))
+  expect(wrong).toMatchObject({ code: 'step_late' })
+  expect(wrong.detail).toMatch(/^another worker began the step charge, not you; /)
+})
+
 test.each(['cancel', 'complete'])(
   'after the end of the run (%s) its token cannot act on a step, as anywhere else',
   async (end) => {

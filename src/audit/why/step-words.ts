@@ -16,7 +16,7 @@ type StepType = Extract<AuditType, `step.${string}` | `operator.step_${string}`>
 export const stepRowWords: Readonly<Record<StepType, Words>> = {
   'step.in_doubt': (row, { run }) =>
     `${step(row, run)} was begun${begunBy(row)} and left no result, so it may have been done`,
-  'step.taken_over': (row) => `${step(row)} is done again, with the same key`,
+  'step.taken_over': takenOverWords,
   'step.confirmed': (row) =>
     `${step(row)} had been done, as its own check found; it is not repeated`,
   'step.held': (row, { run }) =>
@@ -31,9 +31,18 @@ export const stepRowWords: Readonly<Record<StepType, Words>> = {
 const begunBy = ({ data }: AuditRow): string =>
   data['earlier_holder'] === false ? '' : ' by an earlier worker'
 
+/** With `confirm`, our own executor asks the step's check twice. How others looked is not known. */
+function takenOverWords(row: AuditRow): string {
+  const again = `${step(row)} is done again, with the same key`
+  if (row.data['policy'] !== 'confirm') return again
+  const isExecutor = row.actor.startsWith('executor:')
+  const who = isExecutor ? 'its check said twice' : 'its worker said'
+  return `${again}: ${who} that it was not done`
+}
+
 /** Why a result that came late was not stored, by the state of the step. */
 const outdated: Readonly<Record<string, string>> = {
-  started: 'another worker had begun it again',
+  started: 'another worker had begun it',
   open: 'a person had decided to repeat it',
   done: 'it was done already',
 }
@@ -43,6 +52,10 @@ function lateWords(row: AuditRow, { run }: StepAbout): string {
   if (row.data['counted'] !== true) {
     if (row.data['told_to_stop'] === true) {
       return `${step(row)} was told to stop before it returned, so what it returned is no result`
+    }
+    if (row.data['other_start'] === true) {
+      const why = 'its worker had begun the step with another start_id'
+      return `A result of ${within(row)} changed nothing, because ${why}`
     }
     const why = outdated[state] ?? 'it had been decided without it'
     return `A result of ${within(row)} came too late and changed nothing, because ${why}`

@@ -155,6 +155,23 @@ it('a result of a step that was done already came too late because of that', () 
 })
 
 it.each([
+  ['repeat', 'executor:node/1', ''],
+  ['confirm', 'executor:node/1', ': its check said twice that it was not done'],
+  ['confirm', 'token:tok_1', ': its worker said that it was not done'],
+])('a step that is taken over with %s by %s says what was found', (policy, actor, found) => {
+  const taken = row({ type: 'step.taken_over', actor, data: { step: 'charge', policy } })
+  expect(rowWords(taken, nobody)).toBe(`Step “charge” is done again, with the same key${found}`)
+})
+
+it('a result with a wrong start id is not said to be late, and no other worker is named', () => {
+  const data = { step: 'model', state: 'started', counted: false, other_start: true }
+  expect(rowWords(row({ type: 'step.late', data }), nobody)).toBe(
+    'A result of step “model” changed nothing, because its worker had begun the step with ' +
+      'another start_id',
+  )
+})
+
+it.each([
   [{ text: 'The pull request has newer commits' }, '“The pull request has newer commits”'],
   [{ summary: 'Only docs' }, '“Only docs”'],
   [{}, 'nothing to do'],

@@ -97,5 +97,5 @@ Examples:
 
 function lastOf(text = '10'): number {
   if (/^\d{1,4}$/.test(text) && Number(text) <= 1000) return Number(text)
-  throw new UsageError('--last must be a whole number from 0 to 1000')
+  throw new UsageError('-n (--last) must be a whole number from 0 to 1000')
 }

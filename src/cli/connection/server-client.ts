@@ -151,7 +151,7 @@ function unreachable(
       ? `no answer in ${Math.round(answerMs / 100) / 10} s`
       : (cause?.code ?? 'no answer')
     throw new UnreachableError('unreachable', `${server} could not be reached: ${why}`, {
-      hint: 'Is the server running, and is --url its address?',
+      hint: 'Is the server running, and is this its address? --url or HOLDFAST_URL names it.',
     })
   }
 }

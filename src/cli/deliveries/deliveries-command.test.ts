@@ -179,6 +179,17 @@ describe('deliveries', () => {
     expect(again.stderr).toContain('cannot be sent again')
   })
 
+  test('that were sent are said to be sent, also where GitHub cannot be asked', async () => {
+    const { id } = await stored('anchor')
+    await at.store.outbox.confirm(id, '77', 'test', null)
+    const confirm = (of: string) =>
+      at.command('deliveries', 'confirm', of, '--provider-message-id', '41')
+    const sent = await confirm(id)
+    expect(sent).toMatchObject({ code: 0, stdout: `${id} (acme/widgets#5) is SENT.\n` })
+    expect((await confirm('del_nope')).stderr).toContain('There is no delivery del_nope')
+    expect(await stored('anchor')).toMatchObject({ providerId: '77' })
+  })
+
   test('are shown in their run once there is a comment', async () => {
     const { id } = await stored('anchor')
     await at.store.outbox.confirm(id, '77', 'test', null)

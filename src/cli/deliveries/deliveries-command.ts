@@ -24,7 +24,7 @@ import { tablePrinter } from '../output/table.ts'
 import {
   addPageFlags,
   checkFlags,
-  checkId,
+  checkIdOf,
   queryOf,
   showFlagsOfList,
 } from '../connection/query-flags.ts'
@@ -91,7 +91,7 @@ function addShow(deliveries: Command, world: World): void {
     )
     .option('--json', 'print the delivery as JSON')
   addConnectionFlags(show).action(async (given: string, parsed: Parsed) => {
-    const id = checkId(given)
+    const id = checkIdOf('del', given)
     const found = await onDelivery(world, parsed, (operations) => operations.delivery(id))
     if (parsed['json'] === true) return printJson(world.terminal, found)
     await printDelivery(world, found)
@@ -148,7 +148,7 @@ Examples:
       const filter = retryFilters.find((name) => parsed[name] !== undefined)
       if (filter !== undefined)
         throw new UsageError(`--${filter} goes with --all, not with one delivery`)
-      const id = checkId(given)
+      const id = checkIdOf('del', given)
       const item = await onDelivery(world, parsed, (operations) => operations.retryDelivery(id))
       printStatus(world, parsed, item)
     })
@@ -188,7 +188,7 @@ Example:
   holdfast deliveries skip del_01m7gsy7fk6bdsn606m36w5wgd --reason "The repository is archived"`,
     )
     .action(async (given: string, parsed: Parsed) => {
-      const id = checkId(given)
+      const id = checkIdOf('del', given)
       const { reason } = checkFlags(skipBody, ['reason'], parsed)
       const item = await onDelivery(world, parsed, (operations) =>
         operations.skipDelivery(id, reason),
@@ -217,7 +217,7 @@ Example:
   holdfast deliveries confirm del_01m7gsy7fk6bdsn606m36w5wgd --provider-message-id 2147483648`,
     )
     .action(async (given: string, parsed: Parsed) => {
-      const id = checkId(given)
+      const id = checkIdOf('del', given)
       const body = checkFlags(confirmBody.unwrap(), ['provider_message_id'], parsed)
       const item = await onDelivery(world, parsed, (operations) =>
         operations.confirmDelivery(id, body),

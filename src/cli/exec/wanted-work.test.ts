@@ -62,6 +62,7 @@ describe('flags', () => {
     [{ ...pull, type: 'Not a type' }, '--type must be a lower-case letter'],
     [{ ...pull, key: 'k', type: 'build' }, '--key is for a job, and --pr for a pull request'],
     [{ key: 'k' }, '--type is missing'],
+    [{ key: 'k', type: 't', sha: head }, '--sha needs --repo'],
     [{ subject: 'docs' }, '--subject is for a job; give --key as well'],
   ])('%j are refused: %s', (flags, message) => {
     expect(() => sent(flags)).toThrow(message)
@@ -119,6 +120,7 @@ describe('an event', () => {
     expect(() => fromEvent(dispatch, { type: 'x' }, 'workflow_dispatch')).toThrow(
       'An event "workflow_dispatch" names no pull request and no commit',
     )
+    expect(fromEvent(dispatch, { ...job, sha: head })).toMatchObject({ sha: head, repo_id: 42 })
     const deleted = { ...push, after: '0'.repeat(40) }
     expect(() => fromEvent(deleted, { type: 'docs' }, 'push')).toThrow('names no pull request')
   })

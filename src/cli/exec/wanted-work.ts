@@ -85,6 +85,12 @@ function jobFields(parsed: Parsed, event: GitHubEvent | null): Fields {
   if (textOf(parsed, 'type') === undefined) {
     throw new UsageError('--type is missing', 'It names the kind of work, for example: --type docs')
   }
+  if (sha !== undefined && repo === undefined) {
+    throw new UsageError(
+      '--sha needs --repo: without a repository, the result cannot be shown on the commit',
+      'Add --repo OWNER/NAME, or leave --sha out.',
+    )
+  }
   if (key !== undefined) return { key, subject, repo, sha: sha ?? commitOf(event) }
   const { ref = '', sha: pushed = '' } = event?.commit ?? {}
   return { key: `${String(repo)}:${ref}:sha-${pushed}`, subject: ref, repo, sha: pushed }

@@ -14,9 +14,15 @@ import { addPageFlags, checkId, queryOf, showFlagsOfList } from '../connection/q
 import type { World } from '../world.ts'
 
 const filters = ['state', 'decision', 'event', 'repo', 'number', 'webhook_id'] as const
-const notFound = {
-  inbox_entry_not_found:
-    'It may have been removed after its retention time. List webhooks: holdfast inbox',
+
+/** A sender other than GitHub may use any text as its GUID, so no text is refused for its form. */
+function notFound(id: string) {
+  const list = 'List webhooks: holdfast inbox'
+  const hint = /^inb_|^[0-9a-f]{8}-/i.test(id)
+    ? `It may have been removed after its retention time. ${list}`
+    : 'An id looks like inb_01m7gsy7fk6bdsn606m36w5wgd, and a GUID of GitHub like ' +
+      `72d3162e-cc78-11e3-81ab-4c9367dc0958. ${list}`
+  return { inbox_entry_not_found: hint }
 }
 
 export function addInboxCommand(program: Command, world: World): void {
@@ -79,7 +85,7 @@ function addShow(inbox: Command, world: World): void {
   addConnectionFlags(show).action(async (given: string, parsed: Parsed) => {
     const id = checkId(given)
     const entry = await withOperations(world, parsed, (operations) =>
-      withHint(operations.inboxEntry(id), notFound),
+      withHint(operations.inboxEntry(id), notFound(id)),
     )
     if (parsed['json'] === true) return printJson(world.terminal, entry)
     printHeading(world.terminal, inboxHeading(entry))
@@ -100,7 +106,7 @@ function addReplay(inbox: Command, world: World): void {
   addConnectionFlags(replay).action(async (given: string, parsed: Parsed) => {
     const id = checkId(given)
     const entry = await withOperations(world, parsed, (operations) =>
-      withHint(operations.replayInboxEntry(id), notFound),
+      withHint(operations.replayInboxEntry(id), notFound(id)),
     )
     if (parsed['json'] === true) return printJson(world.terminal, entry)
     const text = `${entry.id} is ${entry.state}. Show it: holdfast inbox show ${entry.id}\n`

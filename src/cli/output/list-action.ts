@@ -5,6 +5,8 @@ import { didYouMean, didYouMeanOrAll } from '../../validation/nearest.ts'
 import { printList } from './list.ts'
 import type { TableShape } from './table.ts'
 import type { Parsed } from '../connection/connection.ts'
+import { HoldfastError } from '../../errors.ts'
+import { UsageError } from '../failure.ts'
 import type { World } from '../world.ts'
 
 export interface ListAction<Q extends { readonly cursor?: string | undefined }, T> {
@@ -39,8 +41,21 @@ export async function listAction<Q extends { readonly cursor?: string | undefine
       shape,
       noun,
       suggestion: () => suggestionFor(operations, query, known),
-      pageAt: (cursor) => page(operations, { ...query, cursor }),
+      pageAt: (cursor) =>
+        page(operations, { ...query, cursor }).catch((error: unknown) => {
+          throw withFlag(error, cursor)
+        }),
     }),
+  )
+}
+
+/** The store and a server name the field of a request; a person typed a flag. */
+function withFlag(error: unknown, cursor: string | undefined): unknown {
+  if (!(error instanceof HoldfastError) || error.code !== 'invalid_cursor') return error
+  const given = JSON.stringify(cursor)
+  return new UsageError(
+    `--cursor ${given} is not a cursor of Holdfast`,
+    'Use the one that the page before printed. Leave it out for the first page.',
   )
 }
 

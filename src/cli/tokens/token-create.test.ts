@@ -205,6 +205,7 @@ describe('through a server', () => {
     world.fetch = () => Promise.reject(new TypeError('fetch failed', { cause }))
     expect(await create(world, ...url, '--token', 'hunter2')).toBe(3)
     expect(world.stderr).toContain('http://holdfast.test:8787 could not be reached: ECONNREFUSED')
+    expect(world.stderr).toContain('--url or HOLDFAST_URL names it')
   })
 
   test('a server that never answers ends with 3', async () => {

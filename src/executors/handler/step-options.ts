@@ -21,7 +21,10 @@ export function checkStepOptions<T>(
   options: StepOptions<T>,
   work: unknown,
 ): StepPolicy {
-  if (typeof work !== 'function') throw badOption(name, 'the last argument must be a function')
+  if (typeof work !== 'function') {
+    const order = 'The order is run.step(name, options, function); options may be left out'
+    throw badOption(name, `the last argument must be a function. ${order}`)
+  }
   if (typeof options !== 'object' || (options as unknown) === null) {
     throw badOption(name, 'its options must be an object')
   }

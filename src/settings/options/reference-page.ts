@@ -3,6 +3,7 @@
  * by a test, which also writes it:
  * `npx vitest run --update=all src/settings/options/reference-page.test.ts`.
  */
+import { clientVariables, type ClientVariable } from './client-variables.ts'
 import { describeDefault, flagOf, hasFile, hasFlag, type Option } from './option.ts'
 import { optionGroups } from './options.ts'
 
@@ -11,7 +12,7 @@ export function referencePage(): string {
   for (const { name, entries } of optionGroups) {
     parts.push(`## ${name}`, ...entries.map(([key, entry]) => section(key, entry)))
   }
-  parts.push(configFileSection)
+  parts.push(clientIntroduction, ...clientVariables.map(clientSection), configFileSection)
   return `${parts.map((part) => part.trim()).join('\n\n')}\n`
 }
 
@@ -34,6 +35,17 @@ function section(key: string, entry: Option): string {
     `- Default: ${plain ? `\`${defaultText}\`` : defaultText}`,
   ].join('\n')
 }
+
+function clientSection({ env, flag, summary, hasFile: mayBeFile }: ClientVariable): string {
+  const file = mayBeFile ? [`- As a file: \`${env}_FILE\``] : []
+  return [`### \`${env}\``, '', `${summary}.`, '', `- Flag \`${flag}\``, ...file].join('\n')
+}
+
+const clientIntroduction = `
+## The server that a command talks to
+
+Only commands use these two. [Commands](commands.md) says which ones. A server ignores them.
+`
 
 const introduction = `
 # Settings
