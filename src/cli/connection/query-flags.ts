@@ -85,17 +85,16 @@ export function checkIdentity(text: string): string {
 }
 
 const idKinds = {
-  run: { what: 'a run id', list: 'List runs: holdfast runs' },
-  del: { what: 'a delivery id', list: 'List deliveries: holdfast deliveries' },
+  run: { what: 'A run id', list: 'List runs: holdfast runs' },
+  del: { what: 'A delivery id', list: 'List deliveries: holdfast deliveries' },
 } as const
 
-/** The same for an id that always begins with its kind. */
-export function checkIdOf(kind: keyof typeof idKinds, text: string, hint?: string): string {
+/** For an id that nothing has. One that cannot be an id was mistaken for one. */
+export function unknownIdHint(kind: keyof typeof idKinds, id: string): string {
   const { what, list } = idKinds[kind]
-  const id = checkId(text, hint ?? list)
-  if (id.startsWith(`${kind}_`)) return id
-  const example = `${kind}_01m7gsy7fk6bdsn606m36w5wgd`
-  throw new UsageError(`${JSON.stringify(id)} is not ${what}, such as ${example}`, hint ?? list)
+  return id.startsWith(`${kind}_`)
+    ? `It may have been removed after its retention time. ${list}`
+    : `${what} looks like ${kind}_01m7gsy7fk6bdsn606m36w5wgd. ${list}`
 }
 
 /** An id from the command line; it becomes part of a path. `hint`: how to find the right one. */

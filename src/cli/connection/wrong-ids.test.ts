@@ -1,4 +1,4 @@
-/** Goal: an id that cannot be one is refused with what one looks like, and how to list them. */
+/** Goal: for a text that cannot be an id, the answer says what one looks like. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { storeWorld, type StoreWorld } from '../../../test/cli/store-world.ts'
 
@@ -9,15 +9,15 @@ beforeEach(async () => {
 afterEach(() => at.close())
 
 test.each([
-  [['runs', 'show', 'foo'], 2, '"foo" is not a run id, such as run_', 'holdfast runs'],
-  [['runs', 'cancel', 'del_1'], 2, '"del_1" is not a run id, such as run_', 'holdfast runs'],
-  [['deliveries', 'show', 'foo'], 2, '"foo" is not a delivery id, such as del_', 'deliveries'],
-  [['deliveries', 'retry', 'run_1'], 2, '"run_1" is not a delivery id', 'holdfast deliveries'],
-  [['inbox', 'show', 'foo'], 1, 'An id looks like inb_', 'holdfast inbox'],
-  [['inbox', 'replay', 'foo'], 1, 'a GUID of GitHub like 72d3162e-', 'holdfast inbox'],
-])('%j ends with %i', async (argv, code, message, list) => {
+  [['runs', 'show', 'foo'], 'A run id looks like run_', 'holdfast runs'],
+  [['runs', 'cancel', 'del_1'], 'A run id looks like run_', 'holdfast runs'],
+  [['deliveries', 'show', 'foo'], 'A delivery id looks like del_', 'deliveries'],
+  [['deliveries', 'retry', 'run_1'], 'A delivery id looks like del_', 'holdfast deliveries'],
+  [['inbox', 'show', 'foo'], 'An id looks like inb_', 'holdfast inbox'],
+  [['inbox', 'replay', 'foo'], 'a GUID of GitHub like 72d3162e-', 'holdfast inbox'],
+])('%j says what an id looks like', async (argv, message, list) => {
   const done = await at.command(...argv)
-  expect(done).toMatchObject({ code, stdout: '' })
+  expect(done).toMatchObject({ code: 1, stdout: '' })
   expect(done.stderr).toContain(message)
   expect(done.stderr).toContain(list)
   expect(done.stderr).not.toContain('retention')

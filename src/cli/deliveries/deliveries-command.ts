@@ -24,9 +24,10 @@ import { tablePrinter } from '../output/table.ts'
 import {
   addPageFlags,
   checkFlags,
-  checkIdOf,
+  checkId,
   queryOf,
   showFlagsOfList,
+  unknownIdHint,
 } from '../connection/query-flags.ts'
 import type { World } from '../world.ts'
 
@@ -91,8 +92,8 @@ function addShow(deliveries: Command, world: World): void {
     )
     .option('--json', 'print the delivery as JSON')
   addConnectionFlags(show).action(async (given: string, parsed: Parsed) => {
-    const id = checkIdOf('del', given)
-    const found = await onDelivery(world, parsed, (operations) => operations.delivery(id))
+    const id = checkId(given)
+    const found = await onDelivery(world, parsed, id, (operations) => operations.delivery(id))
     if (parsed['json'] === true) return printJson(world.terminal, found)
     await printDelivery(world, found)
   })
@@ -148,8 +149,8 @@ Examples:
       const filter = retryFilters.find((name) => parsed[name] !== undefined)
       if (filter !== undefined)
         throw new UsageError(`--${filter} goes with --all, not with one delivery`)
-      const id = checkIdOf('del', given)
-      const item = await onDelivery(world, parsed, (operations) => operations.retryDelivery(id))
+      const id = checkId(given)
+      const item = await onDelivery(world, parsed, id, (operations) => operations.retryDelivery(id))
       printStatus(world, parsed, item)
     })
 }
@@ -188,9 +189,9 @@ Example:
   holdfast deliveries skip del_01m7gsy7fk6bdsn606m36w5wgd --reason "The repository is archived"`,
     )
     .action(async (given: string, parsed: Parsed) => {
-      const id = checkIdOf('del', given)
+      const id = checkId(given)
       const { reason } = checkFlags(skipBody, ['reason'], parsed)
-      const item = await onDelivery(world, parsed, (operations) =>
+      const item = await onDelivery(world, parsed, id, (operations) =>
         operations.skipDelivery(id, reason),
       )
       printStatus(world, parsed, item)
@@ -217,9 +218,9 @@ Example:
   holdfast deliveries confirm del_01m7gsy7fk6bdsn606m36w5wgd --provider-message-id 2147483648`,
     )
     .action(async (given: string, parsed: Parsed) => {
-      const id = checkIdOf('del', given)
+      const id = checkId(given)
       const body = checkFlags(confirmBody.unwrap(), ['provider_message_id'], parsed)
-      const item = await onDelivery(world, parsed, (operations) =>
+      const item = await onDelivery(world, parsed, id, (operations) =>
         operations.confirmDelivery(id, body),
       )
       printStatus(world, parsed, item)
@@ -235,12 +236,10 @@ function printStatus(world: World, parsed: Parsed, item: DeliveryView): void {
 async function onDelivery<T>(
   world: World,
   parsed: Parsed,
+  id: string,
   work: (operations: Operations) => Promise<T>,
 ): Promise<T> {
   return await withOperations(world, parsed, (operations) =>
-    withHint(work(operations), {
-      delivery_not_found:
-        'It may have been removed after its retention time. List deliveries: holdfast deliveries',
-    }),
+    withHint(work(operations), { delivery_not_found: unknownIdHint('del', id) }),
   )
 }

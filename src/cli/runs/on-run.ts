@@ -1,7 +1,7 @@
 /** Does something with one run. For an unknown id, names the command that lists the known ones. */
 import { readQuestion } from '../../audit/why/question.ts'
 import type { Parsed } from '../connection/connection.ts'
-import { checkIdOf } from '../connection/query-flags.ts'
+import { checkId, unknownIdHint } from '../connection/query-flags.ts'
 import { withHint } from '../failure.ts'
 import { withOperations } from '../operations/open-operations.ts'
 import type { Operations } from '../operations/operations.ts'
@@ -13,11 +13,11 @@ export async function onRun<T>(
   parsed: Parsed,
   work: (operations: Operations, runId: string) => Promise<T>,
 ): Promise<T> {
-  const runId = checkIdOf('run', id, listHint(id))
+  const runId = checkId(id, listHint(id))
   const steps = `holdfast runs steps ${runId}`
   return await withOperations(world, parsed, (operations) =>
     withHint(work(operations, runId), {
-      run_not_found: 'It may have been removed after its retention time. List runs: holdfast runs',
+      run_not_found: unknownIdHint('run', runId),
       not_current: `What it is about: holdfast runs show ${runId}`,
       step_not_found: `List its steps: ${steps}`,
       step_not_held: `What its steps are now: ${steps}`,
