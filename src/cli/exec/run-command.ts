@@ -8,7 +8,8 @@
  *                                          gets a Ctrl-C itself, and may go on if it chooses to
  *   nobody can guard it                    SIGKILL
  *
- * What must hold: whatever happened first is the reason of its end. A later reason still stops it.
+ * What must hold: it is never started without a live lease, and whatever happened first is the
+ * reason of its end. A later reason still stops it.
  * If this process was stopped for a while, it learns both at once: a command that ended meanwhile
  * ended by itself, unless the guard says that it has killed it, and the store decides whether its
  * result still counts.
@@ -59,10 +60,14 @@ const giveUpMs = 5000
 export async function runCommand(options: RunCommandOptions): Promise<CommandRun> {
   const { command, inherited, watch, kept, interruption, scheduler } = options
   // While everything was prepared, the run may have become somebody else's.
-  if (kept.loss !== null) return { end: neverStarted, stop: { by: 'loss', loss: kept.loss } }
-  const { name: signal } = interruption
-  if (signal !== null) return { end: neverStarted, stop: { by: 'interruption', signal } }
-  const started = startCommand(command, inherited, scheduler)
+  const whyNot = (): Stop | null => {
+    const loss = kept.lossByNow()
+    if (loss !== null) return { by: 'loss', loss }
+    const { name: signal } = interruption
+    return signal === null ? null : { by: 'interruption', signal }
+  }
+  const started = startCommand(command, inherited, scheduler, () => whyNot() === null)
+  if (started === null) return { end: neverStarted, stop: whyNot() }
   if (started.pid !== null) watch.started(started.pid, started.leadsGroup)
   const stopper = new Stopper(options, started)
   void kept.lost.then((loss) => {
