@@ -9,7 +9,8 @@
  *   nobody can guard it                    SIGKILL
  *
  * What must hold: it is never started without a live lease, and whatever happened first is the
- * reason of its end. A later reason still stops it.
+ * reason of its end. A later reason still stops it. A short lease does not shorten these times once
+ * the run has ended.
  * If this process was stopped for a while, it learns both at once: a command that ended meanwhile
  * ended by itself, unless the guard says that it has killed it, and the store decides whether its
  * result still counts.
@@ -20,7 +21,7 @@ import type { Watch } from '../../executors/command/watch.ts'
 import type { Cancel, Scheduler } from '../../scheduler.ts'
 import type { Inherited } from '../world.ts'
 import type { Interruption } from './interruption.ts'
-import type { KeptLease, Loss } from './keep-lease.ts'
+import type { KeptLease, Loss, LossCode } from './keep-lease.ts'
 import {
   startCommand,
   type CommandToStart,
@@ -52,6 +53,8 @@ export interface RunCommandOptions {
 
 /** After its run was completed with its run token. */
 const afterCompletionMs = 10_000
+/** Until the guard has heard of a stop. */
+const messageMsMax = 1000
 /** How long after its SIGKILL the guard is trusted to have sent it. */
 const guardPatienceMs = 2000
 /** What SIGKILL has not ended after this time cannot be ended; it may be another user's. */
@@ -90,6 +93,10 @@ const neverStarted: ExecEnd = {
 
 const unknownEnd: ExecEnd = { ...neverStarted, failure: null }
 
+/** Otherwise somebody else may work on it once the lease is over, or does so already. */
+const hasEndedRun = (code: LossCode): boolean =>
+  code === 'ended' || code === 'superseded' || code === 'cancelled'
+
 class Stopper {
   readonly #options: RunCommandOptions
   readonly #started: StartedCommand
@@ -106,10 +113,13 @@ class Stopper {
   lost(loss: Loss): void {
     if (this.#hasEnded) return
     this.#reason ??= { by: 'loss', loss }
-    const { kept, say } = this.#options
-    if (loss.code === 'ended') {
+    const { kept, say, watch } = this.#options
+    const endsByItselfMs = loss.code === 'ended' ? afterCompletionMs : 0
+    // Its lease, which is renewed no more, must not end it earlier than is said here.
+    if (hasEndedRun(loss.code)) watch.renew(endsByItselfMs + killGraceMs + messageMsMax)
+    if (endsByItselfMs > 0) {
       say('The run was completed with its run token; the command has 10 s to end.')
-      this.#later(afterCompletionMs, () => this.#stop(killGraceMs))
+      this.#later(endsByItselfMs, () => this.#stop(killGraceMs))
     } else {
       say(sentence(`Stopping the command: ${loss.text}`))
       this.#stop(loss.code === 'away' ? Math.min(killGraceMs, kept.leftMs()) : killGraceMs)
