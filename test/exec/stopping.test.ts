@@ -67,6 +67,7 @@ describe('a command is stopped', () => {
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
+    ['SIGHUP', 129],
   ] as const)('by %s, and the run has failed: interrupted', async (signal, exit) => {
     const script = `trap 'echo ${signal} >$AT/got; exit 0' ${signal.slice(3)}; ${untilStopped}`
     const command = world.start(newJob(['--json']), script)

@@ -4,7 +4,7 @@
  *   superseded, cancelled, lost, refused   SIGTERM, SIGKILL 5 s later
  *   its lease cannot be renewed            SIGTERM before the lease ends, SIGKILL when it ends
  *   its run was completed by itself        10 s to end, then the same
- *   SIGINT, SIGTERM to `exec`              passed on, SIGKILL 5 s later; on a terminal the command
+ *   SIGINT, SIGTERM, SIGHUP to `exec`      passed on, SIGKILL 5 s later; on a terminal the command
  *                                          gets a Ctrl-C itself, and may go on if it chooses to
  *   nobody can guard it                    SIGKILL
  *
