@@ -30,10 +30,11 @@ function realWorld(umask: number): World {
     random: systemRandom,
     scheduler: systemScheduler,
     fetch: globalThis.fetch,
-    onStopSignal(handler) {
-      for (const signal of stopSignals) process.on(signal, handler)
+    onStopSignal(handler, alsoHangUp = false) {
+      const signals = alsoHangUp ? ([...stopSignals, 'SIGHUP'] as const) : stopSignals
+      for (const signal of signals) process.on(signal, handler)
       return () => {
-        for (const signal of stopSignals) process.off(signal, handler)
+        for (const signal of signals) process.off(signal, handler)
       }
     },
     onUnhandledRejection(handler) {
@@ -72,12 +73,12 @@ export async function main(changed: Partial<World> = {}): Promise<never> {
   let listening = 0
   const world: World = {
     ...given,
-    onStopSignal: (handler) => {
+    onStopSignal: (handler, alsoHangUp) => {
       listening += 1
       const removeHandler = given.onStopSignal((signal) => {
         wasStopped = true
         handler(signal)
-      })
+      }, alsoHangUp)
       return () => {
         listening -= 1
         removeHandler()
@@ -89,7 +90,7 @@ export async function main(changed: Partial<World> = {}): Promise<never> {
     process.exit(exitCode === 0 && world.terminal.lostAnswer() ? 1 : exitCode)
   // From here on, a signal ends the process at once. A command that still listens has said with
   // which exit code it ends, and so it does.
-  if (listening > 0) given.onStopSignal(end)
+  if (listening > 0) given.onStopSignal(end, true)
   const { stdout, stderr } = world.inherited
   await finishOutput({ stdout, stderr, scheduler: world.scheduler, wasStopped })
   // If a server did not drain, its open connections would keep the process alive.

@@ -42,8 +42,11 @@ export interface World {
   readonly random: Random
   readonly scheduler: Scheduler
   readonly fetch: typeof globalThis.fetch
-  /** Calls the handler for every stop signal. Returns a function that removes the handler. */
-  onStopSignal(handler: (signal: string) => void): () => void
+  /**
+   * Calls the handler for every stop signal, and for SIGHUP only with `alsoHangUp`. Returns a
+   * function that removes the handler.
+   */
+  onStopSignal(handler: (signal: string) => void, alsoHangUp?: boolean): () => void
   /** Calls the handler, instead of ending the process. Returns a function that removes it. */
   onUnhandledRejection(handler: (reason: unknown) => void): () => void
   /** The same for an exception that nobody caught. The handler says if the process ends at once. */

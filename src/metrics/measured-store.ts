@@ -114,6 +114,7 @@ function answerCountersOf(metrics: Metrics): Readonly<Record<string, CountAnswer
     },
     'runs.complete': (run, since) => ended(run as Run, since),
     'runs.cancel': (run, since) => ended(run as Run, since),
+    'runs.cancelPending': (run, since) => ended(run as Run, since),
     'runs.sweep': (run, since) => {
       if (run !== null) swept(run as Run, since)
     },

@@ -331,6 +331,12 @@ class StoreRuns implements RunsService {
     return run
   }
 
+  async cancelPending(runId: string, actor: string): Promise<Run> {
+    const run = await this.#options.store.runs.cancelPending(runId, actor)
+    if (run.state === 'cancelled') this.runsEnded([run])
+    return run
+  }
+
   async rerun(runId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<Claimed> {
     const answer = await this.#options.store.runs.rerun(runId, actor, idempotencyKey ?? null)
     this.claimCommitted(answer)

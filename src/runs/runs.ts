@@ -57,6 +57,8 @@ export interface Runs {
   /** A person's decision about a held step. Its run waits for a worker again. */
   decideStep(request: DecideStepRequest, idempotencyKey?: IdempotencyKey): Promise<DecidedStep>
   cancel(runId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<Run>
+  /** Only if nobody works on it. Answers how it is then. */
+  cancelPending(runId: string, actor: string): Promise<Run>
   rerun(runId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<Claimed>
   get(runId: string): Promise<Run>
   list(filter: RunFilter, page: Page): Promise<Paged<Run>>

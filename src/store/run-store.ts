@@ -69,6 +69,11 @@ export interface RunStore {
   /** The holder's end of a run. A repeat by the same holder gets the same answer. */
   complete(request: CompleteRequest, idempotencyKey: IdempotencyKey | null): Promise<Run>
   cancel(runId: string, actor: string, idempotencyKey: IdempotencyKey | null): Promise<Run>
+  /**
+   * Cancels a run only if it is pending: nobody works on it. Answers how it is then. A repeat
+   * changes nothing more.
+   */
+  cancelPending(runId: string, actor: string): Promise<Run>
   /** A person asks for a rerun: starts the next round, now or when this one ends. */
   rerun(runId: string, actor: string, idempotencyKey: IdempotencyKey | null): Promise<ClaimAnswer>
   /** Writes to the audit how the command of a run ended, whatever became of the run. */

@@ -6,6 +6,7 @@ import { describe } from 'vitest'
 import { anyOrder } from './runs/any-order.suite.ts'
 import { auditCauses } from './audit/audit-causes.suite.ts'
 import { auditOrder } from './audit/audit-order.suite.ts'
+import { cancelPending } from './runs/cancel-pending.suite.ts'
 import { catchingUp } from './inbox/catching-up.suite.ts'
 import { claimTable } from './runs/claim-table.suite.ts'
 import { clockSetBack } from './upkeep/clock-set-back.suite.ts'
@@ -67,6 +68,7 @@ const parts = {
     describe('a head and its base', () => headBase(open))
     describe('a head that returns', () => returningHead(open))
     describe('holding a run', () => holding(open))
+    describe('cancelling a run that nobody works on', () => cancelPending(open))
     describe('a run that an executor takes at once', () => takenAtOnce(open))
     describe('a run without a holder', () => unattended(open))
     describe('a token', () => tokens(open))

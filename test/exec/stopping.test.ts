@@ -67,6 +67,7 @@ describe('a command is stopped', () => {
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
+    ['SIGHUP', 129],
   ] as const)('by %s, and the run has failed: interrupted', async (signal, exit) => {
     const script = `trap 'echo ${signal} >$AT/got; exit 0' ${signal.slice(3)}; ${untilStopped}`
     const command = world.start(newJob(['--json']), script)
@@ -175,12 +176,15 @@ describe('a run that its own command completes', () => {
     expect(late.code).toBe(4)
   })
 
-  it('gives the command 10 s to end, and then stops it', async () => {
-    const command = world.start(newJob(), `${complete('{"outcome":"succeeded"}')} ${untilStopped}`)
+  it('gives the command 10 s to end, and then stops it, also with a shorter lease', async () => {
+    const trap = "trap 'echo TERM >$AT/got; exit 0' TERM;"
+    const script = `${trap} ${complete('{"outcome":"succeeded"}')} ${untilStopped}`
+    const command = world.start(newJob(), script, { HOLDFAST_LEASE_MS: '3000' })
     const pid = await pidOf()
     const { code, stderr } = await command.ended
     expect([code, isAlive(pid)]).toEqual([0, false])
     expect(stderr).toContain('the command has 10 s to end')
+    expect(world.has('got')).toBe(true)
   })
 })
 

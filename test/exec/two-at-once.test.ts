@@ -3,6 +3,7 @@
  * server to keep them apart.
  * Method: the real program directly on both databases; processes are killed.
  */
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { isAlive, untilDead } from '../executors/commands-world.ts'
 import { databases } from '../scenarios/server-data.ts'
@@ -162,6 +163,28 @@ describe.each(databases)('exec directly on $name', ({ makeData }) => {
     expect((await world.runs())[0]).toMatchObject({ state: 'running', error: null })
     const next = await world.run(flags, 'exit 0')
     expect(answerOf(next)).toMatchObject({ outcome: 'succeeded', reason: 'reclaimed' })
+  })
+
+  it('if it is stopped just before its command and loses its lease, starts nothing', async () => {
+    // It makes pipes right before it starts the command. This stops it there.
+    const path = process.env['PATH'] ?? ''
+    const stop = 'kill -STOP $PPID; echo $PPID >$AT/stopped'
+    mkdirSync(world.path('bin'))
+    const script = `#!/bin/sh\n${stop}\nPATH=${path} exec mkfifo "$@"\n`
+    writeFileSync(world.path('bin/mkfifo'), script, { mode: 0o700 })
+    const flags = newJob(['--json'])
+    const env = { HOLDFAST_LEASE_MS: '3000' }
+    const inTheWay = { ...env, PATH: `${world.path('bin')}:${path}` }
+    const first = world.start(flags, 'touch $AT/late', inTheWay)
+    const pid = Number(await world.written('stopped'))
+    const next = await world.run(flags, 'exit 0', env)
+    expect(answerOf(next)).toMatchObject({ outcome: 'succeeded', reason: 'reclaimed' })
+    // It makes two pipes. The second one must not stop it again.
+    world.write('bin/mkfifo', '#!/bin/sh\nexit 1\n')
+    process.kill(pid, 'SIGCONT')
+    const late = await first.ended
+    expect([late.code, answerOf(late).reason]).toEqual([1, 'lease-lost'])
+    expect(world.has('late')).toBe(false)
   })
 
   it('if it is stopped, its command is dead before the next one begins', async () => {

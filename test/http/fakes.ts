@@ -116,9 +116,11 @@ export function makeFakes(): Fakes {
 
 type State = Omit<Fakes, 'runs' | 'intake' | 'store' | 'auditFeed' | 'githubTokens'>
 
-const noExecutor: Pick<Runs, 'leaseMany' | 'untilLost' | 'giveUp'> = {
+/** What HTTP does not use. */
+const notOverHttp: Pick<Runs, 'leaseMany' | 'untilLost' | 'giveUp' | 'cancelPending'> = {
   leaseMany: () => Promise.resolve([]),
   giveUp: () => Promise.resolve(theRun),
+  cancelPending: () => Promise.resolve(theRun),
   untilLost: () => Promise.resolve(),
 }
 
@@ -156,7 +158,7 @@ function fakeRuns(state: State): Runs {
         ? null
         : { run: theRun, lease, runToken: token, steps: [theStep] }
     },
-    ...noExecutor,
+    ...notOverHttp,
     async heartbeat(request, actor, once) {
       find(request.runId)
       change('heartbeat', request, actor, once)

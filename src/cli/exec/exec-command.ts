@@ -75,7 +75,7 @@ Exit codes:
        command ended with 0 or 78, but its run failed
   2    wrong usage or wrong settings
   3    could not reach a server or the database, or could not store the result
-  130  interrupted (SIGINT); 143 (SIGTERM)
+  130  interrupted (SIGINT); 143 (SIGTERM); 129 (SIGHUP)
 
 Examples:
   holdfast exec --from-github-event "$GITHUB_EVENT_PATH" -- npm run review

@@ -1,7 +1,8 @@
 /**
- * The signals with which a person or a CI system stops `exec`. The first one counts. They are
- * listened to until the process ends, because one that comes after the answer must not change the
- * exit code which the answer names.
+ * The signals with which a person or a CI system stops `exec`. SIGHUP is among them: a terminal or
+ * an SSH connection was closed. The first signal counts. They are listened to until the process
+ * ends, because one that comes after the answer must not change the exit code which the answer
+ * names.
  */
 import { constants } from 'node:os'
 import type { World } from '../world.ts'
@@ -24,7 +25,7 @@ export function watchInterruption(world: Pick<World, 'onStopSignal'>): Interrupt
     first ??= name
     controller.abort()
     for (const handler of handlers) handler(name)
-  })
+  }, true)
   return {
     signal: controller.signal,
     get name() {

@@ -20,6 +20,8 @@ let trouble: Error | null
 /** This many requests get no answer at all. */
 let hanging: number
 let ms: number
+/** How long this process was stopped: its clock went on, and no timer has fired yet. */
+let stoppedMs: number
 
 beforeEach(() => {
   time = new VirtualTime(0)
@@ -30,12 +32,14 @@ beforeEach(() => {
   trouble = null
   hanging = 0
   ms = leaseMs
+  stoppedMs = 0
 })
 
 function begin(): void {
   const held = { run: { id: 'run_1' }, leaseToken: 'hfl_1', askedAtMs: 0 } as HeldLease
   kept = keepLease({
-    ...{ held, leaseMs: ms, clock: time, scheduler: time, say: (words) => said.push(words) },
+    ...{ held, leaseMs: ms, scheduler: time, say: (words) => said.push(words) },
+    clock: { wallMs: () => time.wallMs(), monotonicMs: () => time.monotonicMs() + stoppedMs },
     access: {
       place: 'the server',
       // A long-poll: it answers after `waitMs`, or at once with an error.
@@ -133,6 +137,13 @@ it.each([1000, 3000, 6000, 20_000, 60_000])(
     expect([hanging, loss]).toEqual([0, null])
   },
 )
+
+it('a lease that ended while this process was stopped is lost before any timer says so', () => {
+  begin()
+  expect(kept.lossByNow()).toBeNull()
+  stoppedMs = leaseMs
+  expect(kept.lossByNow()).toMatchObject({ code: 'away' })
+})
 
 it('after it was stopped, nothing is lost any more', async () => {
   begin()

@@ -46,8 +46,11 @@ export interface KeepLeaseOptions {
 
 export interface KeptLease {
   readonly lost: Promise<Loss>
-  /** The same, if it is lost already. */
-  readonly loss: Loss | null
+  /**
+   * The same, if it is lost by now. It looks at the clock: if this process was stopped for a while,
+   * the timer that says so is late.
+   */
+  lossByNow(): Loss | null
   /** How long the lease lasts from now, at least. */
   leftMs(): number
   stop(): void
@@ -82,7 +85,8 @@ class Keeper implements KeptLease {
     void this.#keep()
   }
 
-  get loss(): Loss | null {
+  lossByNow(): Loss | null {
+    if (this.leftMs() <= this.#farewellMs) this.#loseAtEnd()
     return this.#loss
   }
 
@@ -146,9 +150,12 @@ class Keeper implements KeptLease {
   #watchEnd(): void {
     const { scheduler } = this.#options
     this.#cancelEnd()
-    this.#cancelEnd = scheduler.after(Math.max(0, this.leftMs() - this.#farewellMs), () => {
-      this.#lose({ code: 'away', text: 'its lease could not be renewed in time' })
-    })
+    const leftMs = Math.max(0, this.leftMs() - this.#farewellMs)
+    this.#cancelEnd = scheduler.after(leftMs, () => this.#loseAtEnd())
+  }
+
+  #loseAtEnd(): void {
+    this.#lose({ code: 'away', text: 'its lease could not be renewed in time' })
   }
 
   #sayAway(): void {

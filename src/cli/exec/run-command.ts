@@ -4,11 +4,13 @@
  *   superseded, cancelled, lost, refused   SIGTERM, SIGKILL 5 s later
  *   its lease cannot be renewed            SIGTERM before the lease ends, SIGKILL when it ends
  *   its run was completed by itself        10 s to end, then the same
- *   SIGINT, SIGTERM to `exec`              passed on, SIGKILL 5 s later; on a terminal the command
+ *   SIGINT, SIGTERM, SIGHUP to `exec`      passed on, SIGKILL 5 s later; on a terminal the command
  *                                          gets a Ctrl-C itself, and may go on if it chooses to
  *   nobody can guard it                    SIGKILL
  *
- * What must hold: whatever happened first is the reason of its end. A later reason still stops it.
+ * What must hold: it is never started without a live lease, and whatever happened first is the
+ * reason of its end. A later reason still stops it. A short lease does not shorten these times once
+ * the run has ended.
  * If this process was stopped for a while, it learns both at once: a command that ended meanwhile
  * ended by itself, unless the guard says that it has killed it, and the store decides whether its
  * result still counts.
@@ -19,7 +21,7 @@ import type { Watch } from '../../executors/command/watch.ts'
 import type { Cancel, Scheduler } from '../../scheduler.ts'
 import type { Inherited } from '../world.ts'
 import type { Interruption } from './interruption.ts'
-import type { KeptLease, Loss } from './keep-lease.ts'
+import type { KeptLease, Loss, LossCode } from './keep-lease.ts'
 import {
   startCommand,
   type CommandToStart,
@@ -51,6 +53,8 @@ export interface RunCommandOptions {
 
 /** After its run was completed with its run token. */
 const afterCompletionMs = 10_000
+/** Until the guard has heard of a stop. */
+const messageMsMax = 1000
 /** How long after its SIGKILL the guard is trusted to have sent it. */
 const guardPatienceMs = 2000
 /** What SIGKILL has not ended after this time cannot be ended; it may be another user's. */
@@ -59,10 +63,14 @@ const giveUpMs = 5000
 export async function runCommand(options: RunCommandOptions): Promise<CommandRun> {
   const { command, inherited, watch, kept, interruption, scheduler } = options
   // While everything was prepared, the run may have become somebody else's.
-  if (kept.loss !== null) return { end: neverStarted, stop: { by: 'loss', loss: kept.loss } }
-  const { name: signal } = interruption
-  if (signal !== null) return { end: neverStarted, stop: { by: 'interruption', signal } }
-  const started = startCommand(command, inherited, scheduler)
+  const whyNot = (): Stop | null => {
+    const loss = kept.lossByNow()
+    if (loss !== null) return { by: 'loss', loss }
+    const { name: signal } = interruption
+    return signal === null ? null : { by: 'interruption', signal }
+  }
+  const started = startCommand(command, inherited, scheduler, () => whyNot() === null)
+  if (started === null) return { end: neverStarted, stop: whyNot() }
   if (started.pid !== null) watch.started(started.pid, started.leadsGroup)
   const stopper = new Stopper(options, started)
   void kept.lost.then((loss) => {
@@ -85,6 +93,10 @@ const neverStarted: ExecEnd = {
 
 const unknownEnd: ExecEnd = { ...neverStarted, failure: null }
 
+/** Otherwise somebody else may work on it once the lease is over, or does so already. */
+const hasEndedRun = (code: LossCode): boolean =>
+  code === 'ended' || code === 'superseded' || code === 'cancelled'
+
 class Stopper {
   readonly #options: RunCommandOptions
   readonly #started: StartedCommand
@@ -101,10 +113,13 @@ class Stopper {
   lost(loss: Loss): void {
     if (this.#hasEnded) return
     this.#reason ??= { by: 'loss', loss }
-    const { kept, say } = this.#options
-    if (loss.code === 'ended') {
+    const { kept, say, watch } = this.#options
+    const endsByItselfMs = loss.code === 'ended' ? afterCompletionMs : 0
+    // Its lease, which is renewed no more, must not end it earlier than is said here.
+    if (hasEndedRun(loss.code)) watch.renew(endsByItselfMs + killGraceMs + messageMsMax)
+    if (endsByItselfMs > 0) {
       say('The run was completed with its run token; the command has 10 s to end.')
-      this.#later(afterCompletionMs, () => this.#stop(killGraceMs))
+      this.#later(endsByItselfMs, () => this.#stop(killGraceMs))
     } else {
       say(sentence(`Stopping the command: ${loss.text}`))
       this.#stop(loss.code === 'away' ? Math.min(killGraceMs, kept.leftMs()) : killGraceMs)

@@ -59,15 +59,24 @@ export interface ExecEnd extends CommandEnd {
   readonly startCode: string | null
 }
 
+/**
+ * Null if it may not be started. `mayStart` is asked last of all, because making the pipes takes a
+ * while, and this process may be stopped meanwhile.
+ */
 export function startCommand(
   given: CommandToStart,
   inherited: Inherited,
   scheduler: Scheduler,
-): StartedCommand {
+  mayStart: () => boolean,
+): StartedCommand | null {
   const leadsGroup = !inherited.isTerminal
   const output = leadsGroup ? new PassedOutput(inherited, given) : null
   const { promise: ended, resolve } = Promise.withResolvers<ExecEnd>()
   const [program = '', ...args] = given.command
+  if (!mayStart()) {
+    output?.discard()
+    return null
+  }
   let child: ChildProcess | null = null
   try {
     child = withUmask(inherited.umask, () =>
@@ -181,6 +190,15 @@ class PassedOutput {
   /** Resolves when nobody can write any more. */
   get complete(): Promise<void> {
     return this.#complete.promise
+  }
+
+  /** Instead of a start. */
+  discard(): void {
+    for (const pipe of this.#pipes) {
+      if (pipe === null) continue
+      closeSync(pipe.writing)
+      closeSync(pipe.reading)
+    }
   }
 
   /** Right after the child was started, or could not be. */

@@ -2,17 +2,11 @@
  * Runs directly on the store, beside a server or without one. Without one, this process also serves
  * the command's run token and publishes what belongs to its run.
  */
+import { runView } from '../../contract/run-view.ts'
 import { execActor } from '../../domain/audit.ts'
 import { claimRun } from '../../operations/claim-run.ts'
 import { localCaller } from '../../operations/caller.ts'
-import {
-  cancelRun,
-  completeRun,
-  getRun,
-  heartbeatRun,
-  leaseRun,
-  listRunAudit,
-} from '../../operations/runs.ts'
+import { completeRun, getRun, heartbeatRun, leaseRun, listRunAudit } from '../../operations/runs.ts'
 import { sealedOnce } from '../../operations/sealed-answer.ts'
 import { hashLeaseToken, makeSecret } from '../../secrets.ts'
 import { makeDatabaseFolder } from '../../settings/data-folder/folders.ts'
@@ -96,8 +90,8 @@ function accessOn(
     },
     complete: (id, body) => completeRun(ports, caller, { id, ...body }),
     async giveUp(id) {
-      const run = await getRun(ports, caller, { id })
-      return run.state === 'pending' ? await cancelRun(ports, caller, { id }) : run
+      const { store, runs } = ports
+      return await runView(store, await runs.cancelPending(id, caller.actor))
     },
     async open({ run, leaseToken }, secrets) {
       runSecrets.add(hashLeaseToken(leaseToken), secrets)

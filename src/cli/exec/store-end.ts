@@ -8,7 +8,7 @@
  *   could not be started  failed            127 if it was not found, 126 if it is not executable
  *   0 or 78, bad result   failed            1
  *   file
- *   interrupted           failed            130 for SIGINT, 143 for SIGTERM
+ *   interrupted           failed            129 for SIGHUP, 130 for SIGINT, 143 for SIGTERM
  *   stopped by a loss     somebody else's   1
  *   its lease ran out     unknown           3: the server or the store was away
  *   any way               goes on in the    as above: a rerun was requested meanwhile, and whoever

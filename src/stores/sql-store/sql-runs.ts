@@ -13,7 +13,13 @@ import type { VerbContext } from '../verbs/context.ts'
 import { confirmHead, rerunRun } from '../verbs/runs/claim-again.ts'
 import { claimRuns, subjectOf } from '../verbs/runs/claim-runs.ts'
 import { completeRuns } from '../verbs/runs/complete-runs.ts'
-import { cancelRun, giveUpRun, sweepRun, takeOverExecutor } from '../verbs/runs/end-run.ts'
+import {
+  cancelPendingRun,
+  cancelRun,
+  giveUpRun,
+  sweepRun,
+  takeOverExecutor,
+} from '../verbs/runs/end-run.ts'
 import { heldRun, noteGitHubToken } from '../verbs/runs/github-token.ts'
 import { leaseMany } from '../verbs/runs/grant-leases.ts'
 import { availableTypes, heartbeatRun, leaseWithSteps, releaseRun } from '../verbs/runs/hold-run.ts'
@@ -145,6 +151,12 @@ export class SqlRuns implements port.RunStore {
   cancel(runId: string, actor: string, idempotencyKey: port.IdempotencyKey | null): Promise<Run> {
     return this.#runner.withKeyInTurn(runId, idempotencyKey, () =>
       cancelRun(this.#context, runId, actor),
+    )
+  }
+
+  cancelPending(runId: string, actor: string): Promise<Run> {
+    return this.#runner.inTurn(runId, () =>
+      this.#runner.transact(() => cancelPendingRun(this.#context, runId, actor)),
     )
   }
 

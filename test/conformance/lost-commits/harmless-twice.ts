@@ -14,6 +14,7 @@ export const harmlessTwice: Readonly<Record<string, string>> = {
   'catchUp.forgetHeadCheck': 'there is nothing left to forget',
   'runs.claim, once': 'the key returns the first answer',
   'runs.heartbeat': 'a lease can be renewed twice',
+  'runs.cancelPending': 'a run that has ended stays as it is',
   'runs.complete': 'a repeat by the same holder gets the first answer',
   'steps.act, with a late result': 'a stored result is final',
   'steps.act, holding': 'the holder that let the run go gets the first answer',

@@ -145,6 +145,10 @@ const otherVerbs: Scenarios = {
     const { run } = await pending(store)
     return await ask(() => store.runs.cancel(run!.id, 'operator', null))
   },
+  'runs.cancelPending': async (store, ask) => {
+    const { run } = await pending(store)
+    return await ask(() => store.runs.cancelPending(run!.id, 'exec'))
+  },
   'runs.rerun': async (store, ask) => {
     const held = await store.runs.claim(claimAt(nextPull()), null)
     await store.runs.complete(completion(held), null)

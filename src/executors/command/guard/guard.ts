@@ -86,7 +86,10 @@ export class Guard {
   /** Kills everything. Resolves when nothing is left that can be killed. */
   async nodeGone(): Promise<void> {
     this.#nodeIsGone = true
-    for (const command of this.#commands.values()) command.stop(0)
+    for (const command of this.#commands.values()) {
+      if (command instanceof WatchedCommand) command.nodeGone()
+      else command.stop(0)
+    }
     while (this.#commands.size > 0) {
       this.#look()
       await delay(this.#options.scheduler, lastLookEveryMs)

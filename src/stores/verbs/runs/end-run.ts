@@ -23,11 +23,20 @@ export function* cancelRun(context: VerbContext, runId: string, actor: string): 
       hint: 'Only a pending, running or waiting run can be cancelled.',
     })
   }
-  return yield* endCancelled(context, locked, {
-    ...{ actor, code: null, text: null, data: {} },
-    causeId: null,
-  })
+  return yield* endCancelled(context, locked, noReason(actor))
 }
+
+/** Answers the run as it is then. If somebody works on it by now, it stays as it is. */
+export function* cancelPendingRun(context: VerbContext, runId: string, actor: string): Verb<Run> {
+  const locked = yield* lockRun(context, runId)
+  if (locked.run.state !== 'pending') return locked.run
+  return yield* endCancelled(context, locked, noReason(actor))
+}
+
+const noReason = (actor: string): Cancellation => ({
+  ...{ actor, code: null, text: null, data: {} },
+  causeId: null,
+})
 
 export interface Cancellation {
   readonly actor: string
