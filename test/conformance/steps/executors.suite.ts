@@ -116,8 +116,11 @@ export function executors(open: OpenStore): void {
     let isOver = false
     const taking = world.store.runs.takeOverExecutors().finally(() => (isOver = true))
     // By then it has read who holds what.
-    while ((await world.store.runs.get(first.run.id))?.state !== 'pending')
+    for (let state = 'running'; state !== 'pending';) {
+      await new Promise((resolve) => setImmediate(resolve))
+      state = (await world.store.runs.get(first.run.id))?.state ?? 'removed'
       expect(isOver).toBe(false)
+    }
     await world.store.runs.release(holderOf(last), null)
     const ofNewOwner = leaseRequest({ runId: last.run.id, grant: grant({ holder: 'executor' }) })
     await world.store.runs.lease(ofNewOwner, null)
